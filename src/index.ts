@@ -1,0 +1,37 @@
+/**
+ * Log users out on every device at once: a session store for express-session on Redis.
+ *
+ * @packageDocumentation
+ */
+
+export { type AdminLogoutOptions, adminLogout } from "./admin/admin-logout.js";
+export {
+  type ErrorCode,
+  LoginError,
+  LogoutEverywhereError,
+  type LogoutReceipt,
+  LogoutUnconfirmedError,
+  RedisError,
+  SessionDataError,
+} from "./errors.js";
+export type { NextFunction, RequestHandler } from "./http/handler.js";
+export type { RedisClient, RedisPipeline } from "./redis/client.js";
+export type { LoginStamp } from "./session/current-login.js";
+export { GenerationStore } from "./session/generation-store.js";
+export { type Login, loginOf } from "./session/login.js";
+export type { LoginAttempt } from "./session/login-attempt.js";
+export type { LoginOptions } from "./session/login-flow.js";
+export type { LogoutOptions } from "./session/logout.js";
+export type { ReadRequestOptions } from "./session/read-request.js";
+export { type SignedOutReason, signedOutReason } from "./session/request-state.js";
+export { type RequireLoginOptions, requireLogin } from "./session/require-login.js";
+export type { SessionRequest } from "./session/session-request.js";
+export type {
+  CorruptEvent,
+  FencedEvent,
+  LogoutEvent,
+  StoreEventMap,
+  UnprotectedEvent,
+} from "./session/store-events.js";
+export type { GenerationStoreOptions, UserIdOption } from "./session/store-options.js";
+export type { UserId } from "./session/user-id.js";

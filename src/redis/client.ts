@@ -1,0 +1,32 @@
+/**
+ * The little that is asked of a Redis client: ioredis 5 and 6 (`Redis` and `Cluster`) and ioredis-mock fit it by shape.
+ * No class is imported and no `instanceof` is used, so the application's own copy of ioredis is the only one.
+ */
+export interface RedisClient {
+  /** ioredis' connection state. Commands are sent only while it is `"ready"`; ioredis-mock has none and counts as ready. */
+  readonly status?: string;
+  readonly options?: { readonly keyPrefix?: string | undefined };
+  on(event: string, listener: (...args: unknown[]) => void): unknown;
+  removeListener(event: string, listener: (...args: unknown[]) => void): unknown;
+  connect?(): Promise<unknown>;
+  disconnect(reconnect?: boolean): unknown;
+  get(key: string): Promise<string | null>;
+  mget(keys: string[]): Promise<(string | null)[]>;
+  del(key: string): Promise<number>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  pipeline(commands?: unknown[][]): RedisPipeline;
+}
+
+/** The part of an ioredis pipeline that is used. */
+export interface RedisPipeline {
+  exec(): Promise<[error: Error | null, result: unknown][] | null>;
+}
+
+const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "pipeline"] as const;
+
+/** Which of the methods above a would-be client lacks. */
+export function missingMethods(client: object): string[] {
+  const methods: Record<string, unknown> = client as Record<string, unknown>;
+  return REQUIRED_METHODS.filter((name) => typeof methods[name] !== "function");
+}

@@ -1,0 +1,148 @@
+import { RedisError } from "../errors.js";
+import type { RedisClient } from "./client.js";
+import { Deadline } from "./deadline.js";
+import { isNoScript, malformedReply, toRedisError } from "./failure.js";
+import { Readiness } from "./readiness.js";
+import type { Script } from "./script.js";
+
+/** Renews a key's life; never shortens one and never creates a key. */
+export interface LifeExtension {
+  readonly key: string;
+  /** New time to live from now, in milliseconds on Redis' clock. */
+  readonly ttlMs: number;
+  /** Latest end of the key's life, as epoch milliseconds on Redis' clock. */
+  readonly notAfterMs?: number | undefined;
+}
+
+/**
+ * The seam between the core and the user's client: keys first, strings in, decoded replies out, each call bounded by a
+ * deadline and failing with a `RedisError` only. The client is never configured, listened to for long, or closed.
+ */
+export class RedisConnection {
+  readonly #client: RedisClient;
+  readonly #readiness: Readiness;
+  readonly #timeoutMs: number;
+  #closed = false;
+
+  constructor(client: RedisClient, timeoutMs: number) {
+    this.#client = client;
+    this.#readiness = new Readiness(client);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** What the client itself puts before every key; SCAN patterns and results are not covered by it. */
+  get keyPrefix(): string {
+    return this.#client.options?.keyPrefix ?? "";
+  }
+
+  deadline(): Deadline {
+    return new Deadline(this.#timeoutMs);
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async get(key: string, deadline: Deadline = this.deadline()): Promise<string | null> {
+    const reply = await this.#send(deadline, (client) => client.get(key));
+    if (typeof reply !== "string" && reply !== null) throw malformedReply("GET");
+    return reply;
+  }
+
+  async mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
+    const reply = await this.#send(deadline, (client) => client.mget(keys));
+    if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
+    return reply;
+  }
+
+  /** Deletes a key; true if it was there. */
+  async delete(key: string, deadline: Deadline = this.deadline()): Promise<boolean> {
+    const reply = await this.#send(deadline, (client) => client.del(key));
+    return Number(reply) > 0;
+  }
+
+  /**
+   * Runs a script: EVALSHA, then EVAL if, and only if, the server says it does not know it. Any other failure is of
+   * unknown outcome and is passed up without a second try.
+   */
+  async run<Reply>(
+    script: Script<Reply>,
+    key: string,
+    args: readonly string[],
+    deadline: Deadline = this.deadline(),
+  ): Promise<Reply> {
+    const reply = await this.#send(deadline, async (client) => {
+      try {
+        return await client.evalsha(script.sha1, 1, key, ...args);
+      } catch (error) {
+        // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
+        if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
+        return await client.eval(script.lua, 1, key, ...args);
+      }
+    });
+    if (!Array.isArray(reply)) throw malformedReply(script.name);
+    const decoded = script.decode(Number(reply[0]), reply.slice(1));
+    if (decoded === undefined) throw malformedReply(script.name);
+    return decoded;
+  }
+
+  /** Extends many lives in one round trip; a failure fails them all. */
+  async extend(extensions: readonly LifeExtension[], deadline: Deadline = this.deadline()): Promise<void> {
+    const commands: string[][] = [];
+    for (const { key, ttlMs, notAfterMs } of extensions) {
+      commands.push(["pexpire", key, String(ttlMs), "GT"]);
+      if (notAfterMs !== undefined) commands.push(["pexpireat", key, String(notAfterMs), "LT"]);
+    }
+    const replies = await this.#send(deadline, (client) => client.pipeline(commands).exec());
+    if (!Array.isArray(replies)) throw malformedReply("PEXPIRE");
+    for (const [error] of replies) {
+      if (error !== null) throw toRedisError(error);
+    }
+  }
+
+  /** Deletes many keys in one round trip. */
+  async deleteMany(keys: readonly string[]): Promise<void> {
+    const replies = await this.#send(this.deadline(), (client) =>
+      client.pipeline(keys.map((key) => ["unlink", key])).exec(),
+    );
+    if (!Array.isArray(replies)) throw malformedReply("UNLINK");
+    for (const [error] of replies) {
+      if (error !== null) throw toRedisError(error);
+    }
+  }
+
+  /** Waits until so many replicas have all that this connection wrote before; how many have when the time is over. */
+  async waitForReplicas(replicas: number, timeoutMs: number): Promise<number> {
+    const deadline = new Deadline(this.#timeoutMs + timeoutMs);
+    const replies = await this.#send(deadline, (client) =>
+      client.pipeline([["wait", String(replicas), String(timeoutMs)]]).exec(),
+    );
+    const [error, acknowledged] = replies?.[0] ?? [null, undefined];
+    if (error != null) throw toRedisError(error);
+    if (!Number.isInteger(Number(acknowledged))) throw malformedReply("WAIT");
+    return Number(acknowledged);
+  }
+
+  /** One step of a SCAN over full key names (the client's `keyPrefix` included). */
+  async scan(cursor: string, pattern: string, count: number): Promise<{ cursor: string; keys: string[] }> {
+    const replies = await this.#send(this.deadline(), (client) =>
+      client.pipeline([["scan", cursor, "MATCH", pattern, "COUNT", String(count)]]).exec(),
+    );
+    const [error, result] = replies?.[0] ?? [null, undefined];
+    if (error != null) throw toRedisError(error);
+    if (!Array.isArray(result) || !Array.isArray(result[1])) throw malformedReply("SCAN");
+    return { cursor: String(result[0]), keys: result[1].map(String) };
+  }
+
+  async #send<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.#closed) {
+      throw new RedisError("ERR_STORE_CLOSED", "not-sent", "The store was closed; create a new one");
+    }
+    if (!this.#readiness.isReady) await this.#readiness.wait(deadline);
+    try {
+      return await deadline.limit(send(this.#client));
+    } catch (error) {
+      throw toRedisError(error);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { RedisError } from "../errors.js";
+
+/** A point in time by which an operation must have ended, whatever Redis does. */
+export class Deadline {
+  readonly #endsAtMs: number;
+  readonly #timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+    // A monotonic clock: a stepped wall clock must not turn two seconds into an hour.
+    this.#endsAtMs = performance.now() + timeoutMs;
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#endsAtMs - performance.now());
+  }
+
+  /**
+   * Settles as `promise` does, or rejects with `onExpiry()` once the deadline has passed. The promise itself goes on:
+   * what it was waiting for may still happen, which is why such an error is of unknown outcome.
+   */
+  limit<T>(promise: Promise<T>, onExpiry: () => Error = () => this.timeoutError()): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(() => reject(onExpiry()), this.remainingMs);
+      promise.then(
+        (value) => {
+          clearTimeout(timer);
+          resolve(value);
+        },
+        (error: unknown) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  timeoutError(): RedisError {
+    return new RedisError(
+      "ERR_REDIS_TIMEOUT",
+      "unknown",
+      `Redis did not answer within ${this.#timeoutMs} ms (commandTimeoutMs); the command may still take effect`,
+    );
+  }
+
+  unavailableError(cause?: unknown): RedisError {
+    return new RedisError(
+      "ERR_REDIS_UNAVAILABLE",
+      "not-sent",
+      `No ready connection to Redis within ${this.#timeoutMs} ms (commandTimeoutMs); nothing was sent`,
+      cause,
+    );
+  }
+}

@@ -1,0 +1,58 @@
+import type { CookieLifetime, LifetimePolicy } from "./lifetime.js";
+import { lifetimeMs, MAX_LIFETIME_MS, touchSlackMs } from "./lifetime.js";
+import type { StoredLogin } from "./record.js";
+
+/** Clocks of the application and of Redis may differ by this much before an absolute end is enforced late. */
+const CLOCK_MARGIN_MS = 60_000;
+
+/** From what a cookie says to what is written: slack for left-out touches, and the absolute end of a login. */
+export class LifetimePlan {
+  readonly #policy: LifetimePolicy;
+  readonly #absoluteTtlMs: number | undefined;
+
+  constructor(policy: LifetimePolicy, absoluteTtlMs: number | undefined) {
+    this.#policy = policy;
+    this.#absoluteTtlMs = absoluteTtlMs;
+  }
+
+  ofCookie(cookie: CookieLifetime | null | undefined): number {
+    return lifetimeMs(cookie ?? {}, this.#policy);
+  }
+
+  slackMs(lifetime: number): number {
+    return touchSlackMs(lifetime, this.#policy);
+  }
+
+  /** The TTL of a record that is written whole. */
+  ttlMs(lifetime: number, login: StoredLogin | undefined): number {
+    const ttl = Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+    if (login === undefined || this.#absoluteTtlMs === undefined) return ttl;
+    const left = login.at === undefined ? this.#absoluteTtlMs : login.at + this.#absoluteTtlMs - Date.now();
+    return Math.max(1, Math.min(ttl, left));
+  }
+
+  /** Arguments for `update-record`: a login of unknown time cannot be bounded, so under an absolute end it keeps its TTL. */
+  update(lifetime: number, login: StoredLogin | undefined, isNewLogin: boolean): { ttlMs: string; notAfterMs: string } {
+    const ttlMs = lifetime === 0 ? 0 : Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+    if (lifetime === 0 || login === undefined || this.#absoluteTtlMs === undefined) {
+      return { ttlMs: String(ttlMs), notAfterMs: "" };
+    }
+    if (isNewLogin) return { ttlMs: String(Math.min(ttlMs, this.#absoluteTtlMs)), notAfterMs: "" };
+    if (login.at === undefined) return { ttlMs: "", notAfterMs: "" };
+    return { ttlMs: String(ttlMs), notAfterMs: String(login.at + this.#absoluteTtlMs) };
+  }
+
+  /** What a touch asks for; `undefined` when the life may not be extended. */
+  extension(lifetime: number, login: StoredLogin | undefined): { ttlMs: number; notAfterMs?: number } | undefined {
+    const ttlMs = Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+    if (login === undefined || this.#absoluteTtlMs === undefined) return { ttlMs };
+    if (login.at === undefined) return undefined;
+    const notAfterMs = login.at + this.#absoluteTtlMs;
+    return Date.now() + ttlMs + CLOCK_MARGIN_MS < notAfterMs ? { ttlMs } : { ttlMs, notAfterMs };
+  }
+
+  /** True once a login has reached its absolute end, by this process' clock; Redis' TTL enforces it by its own. */
+  isOver(login: StoredLogin | undefined): boolean {
+    return this.#absoluteTtlMs !== undefined && login?.at !== undefined && login.at + this.#absoluteTtlMs <= Date.now();
+  }
+}

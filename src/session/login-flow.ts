@@ -1,0 +1,144 @@
+import { checkOptions, kindOf, misuse } from "../check.js";
+import { LoginError } from "../errors.js";
+import type { RedisConnection } from "../redis/connection.js";
+import type { Generations } from "./generations.js";
+import { LoginAttempt } from "./login-attempt.js";
+import { newNonce } from "./nonce.js";
+import { anonymousHead, freshLoginHead, inheritedLoginHead, type StoredLogin } from "./record.js";
+import { requestState } from "./request-state.js";
+import { mayBeStored } from "./session-binding.js";
+import type { FreshSession, Keep, SessionExchange } from "./session-exchange.js";
+import { type CurrentSession, currentSession, ensureHeadersOpen, type SessionRequest } from "./session-request.js";
+import { decodeUserText, encodeUserId, type UserId } from "./user-id.js";
+
+/** Options of `store.login`. */
+export interface LoginOptions {
+  /**
+   * What of the session's data the login keeps: `true` for all of it, or names of fields. By default none: what an
+   * anonymous visitor left, or another user, does not become the new user's.
+   */
+  readonly keep?: true | readonly string[] | undefined;
+}
+
+export interface LoginFlowParts {
+  readonly redis: RedisConnection;
+  readonly generations: Generations;
+  readonly exchange: SessionExchange;
+  readonly sessionPrefix: string;
+}
+
+const LOGIN_OPTIONS = { keep: true } as const;
+
+/** Signing in, and moving a login to a new session ID. */
+export class LoginFlow {
+  readonly #parts: LoginFlowParts;
+
+  constructor(parts: LoginFlowParts) {
+    this.#parts = parts;
+  }
+
+  async begin(userId: UserId, req: object | undefined): Promise<LoginAttempt> {
+    const userText = encodeUserId("beginLogin", userId);
+    if (req !== undefined && (typeof req !== "object" || req === null)) {
+      throw misuse(`beginLogin: expected a request or nothing, got ${kindOf(req)}`, "ERR_INVALID_ARG_TYPE");
+    }
+    const generation = await this.#parts.generations.ensure(userText);
+    if (req !== undefined) requestState(req).attempts.set(userText, generation);
+    return new LoginAttempt(userText, generation);
+  }
+
+  async login(req: SessionRequest, who: LoginAttempt | UserId, options: LoginOptions): Promise<void> {
+    const keep = checkKeep(options);
+    const attempt = typeof who === "object" ? LoginAttempt.read(who) : { userText: encodeUserId("login", who) };
+    if (attempt === undefined) {
+      throw misuse(
+        `login: expected a LoginAttempt made by beginLogin, or a user ID, got ${kindOf(who)}`,
+        "ERR_INVALID_ARG_TYPE",
+      );
+    }
+    const old = currentSession("login", req);
+    ensureHeadersOpen(req);
+    const { userText } = attempt;
+    const generation = "generation" in attempt ? attempt.generation : await this.#parts.generations.ensure(userText);
+    const fresh = this.#parts.exchange.prepare(req, old, keep);
+    const login: StoredLogin = { userId: decodeUserText(userText) ?? userText, userText, generation, at: undefined };
+    await this.#insertConfirmed(fresh, login);
+    await this.#finish(req, old, fresh, () => this.#deleteOld(old));
+  }
+
+  async rotate(req: SessionRequest): Promise<void> {
+    const old = currentSession("rotate", req);
+    await this.move(req, old, old.binding.login);
+  }
+
+  /** Moves a login (or an anonymous session) to a new session ID with all its data, if nobody ended it meanwhile. */
+  async move(req: SessionRequest, old: CurrentSession, login: StoredLogin | undefined): Promise<void> {
+    const { exchange } = this.#parts;
+    ensureHeadersOpen(req);
+    await old.binding.tail;
+    const fresh = exchange.prepare(req, old, true);
+    fresh.session.cookie = old.session.cookie;
+    if (!mayBeStored(old.binding)) {
+      exchange.adopt(req, old, fresh);
+      return;
+    }
+    const head =
+      login === undefined ? anonymousHead(newNonce()) : inheritedLoginHead(login, login.generation, newNonce());
+    await exchange.insert(fresh, head, login);
+    await this.#finish(req, old, fresh, async () => {
+      if (await exchange.take(old)) return;
+      throw new LoginError(
+        "ERR_LOGIN_SUPERSEDED",
+        "The session has been ended or exchanged by another request meanwhile",
+      );
+    });
+  }
+
+  /** Inserts the record and asks for the generation right behind it; only what is current stays. */
+  async #insertConfirmed(fresh: FreshSession, login: StoredLogin): Promise<void> {
+    const { exchange, generations } = this.#parts;
+    const head = freshLoginHead(login.userText, login.generation, fresh.binding.nonce);
+    const inserted = exchange.insert(fresh, head, login);
+    const confirmed = generations.confirm(login.userText, login.generation);
+    const [insertion, confirmation] = await Promise.allSettled([inserted, confirmed]);
+    if (insertion.status === "rejected") throw insertion.reason;
+    if (confirmation.status === "fulfilled" && confirmation.value) return;
+    exchange.discard(fresh);
+    if (confirmation.status === "rejected") throw confirmation.reason;
+    throw new LoginError(
+      "ERR_LOGIN_SUPERSEDED",
+      "The user was logged out (or changed the password) while this login was going on; sign in again",
+    );
+  }
+
+  /** Ends the old session and puts the new one on the request; on any failure the new one is gone and the old one stays. */
+  async #finish(
+    req: SessionRequest,
+    old: CurrentSession,
+    fresh: FreshSession,
+    endOld: () => Promise<void>,
+  ): Promise<void> {
+    const { exchange } = this.#parts;
+    try {
+      ensureHeadersOpen(req);
+      await endOld();
+      exchange.adopt(req, old, fresh);
+    } catch (error) {
+      exchange.discard(fresh);
+      throw error;
+    }
+  }
+
+  async #deleteOld({ sid, binding }: CurrentSession): Promise<void> {
+    await binding.tail;
+    if (mayBeStored(binding)) await this.#parts.redis.delete(this.#parts.sessionPrefix + sid);
+  }
+}
+
+function checkKeep(options: LoginOptions): Keep {
+  checkOptions("login", options, LOGIN_OPTIONS);
+  const { keep } = options;
+  if (keep === undefined || keep === true) return keep;
+  if (Array.isArray(keep) && keep.every((name) => typeof name === "string")) return keep;
+  throw misuse(`login: keep: expected true or an array of field names, got ${kindOf(keep)}`, "ERR_INVALID_ARG_TYPE");
+}

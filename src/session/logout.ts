@@ -1,0 +1,131 @@
+import { checkInteger, checkOptions, checkText } from "../check.js";
+import { LoginError, type LogoutReceipt, LogoutUnconfirmedError } from "../errors.js";
+import type { ReplicatedConnection } from "../redis/replicated-connection.js";
+import type { Generations } from "./generations.js";
+import type { LoginFlow } from "./login-flow.js";
+import type { RaiseReply } from "./scripts/raise-generation.js";
+import { currentSession, type SessionRequest } from "./session-request.js";
+import type { LogoutEvent, StoreEvents } from "./store-events.js";
+import { decodeUserText, encodeUserId, type UserId } from "./user-id.js";
+
+/** Options of `logoutEverywhere` and `logoutOthers`. */
+export interface LogoutOptions {
+  /**
+   * How many replicas must hold the new generation before the logout counts as done, 0 to 100. With all of a primary's
+   * replicas, a confirmed logout survives the loss of the primary; with fewer, another replica may be promoted.
+   * @defaultValue 0
+   */
+  readonly replicas?: number | undefined;
+  /**
+   * How long to wait for the replicas, in milliseconds, 1 to 60 000. Never 0: to Redis that means for ever.
+   * @defaultValue 1 000
+   */
+  readonly timeoutMs?: number | undefined;
+  /** For the `logout` event only; at most 200 characters. */
+  readonly reason?: string | undefined;
+}
+
+export interface LogoutParts {
+  readonly generations: Generations;
+  readonly flow: LoginFlow;
+  readonly replicated: ReplicatedConnection;
+  readonly events: StoreEvents;
+}
+
+interface Durability {
+  readonly replicas: number;
+  readonly timeoutMs: number;
+  readonly reason: string | undefined;
+}
+
+const LOGOUT_OPTIONS = { replicas: true, timeoutMs: true, reason: true } as const;
+
+/** Ends logins by raising the user's generation, and reports as done only what is certain. */
+export class Logout {
+  readonly #parts: LogoutParts;
+
+  constructor(parts: LogoutParts) {
+    this.#parts = parts;
+  }
+
+  async everywhere(userId: UserId, options: LogoutOptions): Promise<LogoutReceipt> {
+    const userText = encodeUserId("logoutEverywhere", userId);
+    const durability = checkDurability("logoutEverywhere", options);
+    const reply = await this.#raise(userText, undefined, durability);
+    return this.#confirm("everywhere", userText, reply, durability);
+  }
+
+  async others(req: SessionRequest, options: LogoutOptions): Promise<LogoutReceipt> {
+    const durability = checkDurability("logoutOthers", options);
+    const old = currentSession("logoutOthers", req);
+    const { login } = old.binding;
+    if (login === undefined) {
+      throw new LoginError(
+        "ERR_NOT_LOGGED_IN",
+        "logoutOthers needs a request that is logged in; this one is anonymous",
+      );
+    }
+    const reply = await this.#raise(login.userText, login.generation, durability);
+    if (reply.kind === "superseded") throw superseded();
+    await this.#parts.flow.move(req, old, { ...login, generation: reply.generation });
+    return this.#confirm("others", login.userText, reply, durability);
+  }
+
+  /** Raises the generation; whatever goes wrong, the logout may or may not have happened. */
+  async #raise(
+    userText: string,
+    from: string | undefined,
+    { replicas, timeoutMs }: Durability,
+  ): Promise<RaiseReply & { readonly acknowledged: number }> {
+    const { generations, replicated } = this.#parts;
+    try {
+      if (replicas === 0) return { ...(await generations.raise(userText, from)), acknowledged: 0 };
+      const { result, acknowledged } = await replicated.run(
+        (redis) => generations.raise(userText, from, redis),
+        replicas,
+        timeoutMs,
+      );
+      return { ...result, acknowledged };
+    } catch (cause) {
+      throw new LogoutUnconfirmedError("It is not certain that the logout took effect; repeat it", cause);
+    }
+  }
+
+  #confirm(
+    scope: LogoutEvent["scope"],
+    userText: string,
+    reply: RaiseReply & { readonly acknowledged: number },
+    { replicas, reason }: Durability,
+  ): LogoutReceipt {
+    if (reply.kind === "superseded") throw superseded();
+    const { generation, acknowledged } = reply;
+    const receipt = { userId: decodeUserText(userText) ?? userText, generation, replicas: acknowledged };
+    if (acknowledged < replicas) {
+      throw new LogoutUnconfirmedError(
+        `The logout took effect, but only ${acknowledged} of ${replicas} replicas acknowledged it in time; repeat it`,
+        undefined,
+        receipt,
+      );
+    }
+    this.#parts.events.emit("logout", { scope, generation, replicas: acknowledged, reason });
+    return receipt;
+  }
+}
+
+function superseded(): LoginError {
+  return new LoginError(
+    "ERR_LOGIN_SUPERSEDED",
+    "This login has itself been logged out meanwhile, so it may not log out others; nothing was changed",
+  );
+}
+
+function checkDurability(where: string, options: LogoutOptions): Durability {
+  checkOptions(where, options, LOGOUT_OPTIONS);
+  const { replicas = 0, timeoutMs = 1_000, reason } = options;
+  if (reason !== undefined) checkText(`${where}: reason`, reason);
+  return {
+    replicas: checkInteger(`${where}: replicas`, replicas, { min: 0, max: 100, unit: "replicas" }),
+    timeoutMs: checkInteger(`${where}: timeoutMs`, timeoutMs, { min: 1, max: 60_000, unit: "milliseconds" }),
+    reason: reason?.slice(0, 200),
+  };
+}

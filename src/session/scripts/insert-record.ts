@@ -1,0 +1,35 @@
+import { defineScript, type Script } from "../../redis/script.js";
+import { NOW_MS } from "./lua-parts.js";
+
+/** `written` carries the login time for a head that has one to fill in. */
+export type InsertReply = { readonly kind: "written"; readonly at: string } | { readonly kind: "taken" };
+
+const LUA = `
+-- insert-record: writes a new session's record, if the key is free or already holds a record with our own nonce
+-- (the driver sent the command again, or an earlier try of ours got no answer).
+-- KEYS[1] session record
+-- ARGV[1] head up to the login time   ARGV[2] head after it, '' if the head has no time to fill in
+-- ARGV[3] payload                     ARGV[4] time to live, ms
+-- reply {1, login time or ''} written · {0} the key holds something else
+${NOW_MS}
+local before, after = ARGV[1], ARGV[2]
+local at = ''
+if after ~= '' then at = string.format('%.0f', now_ms()) end
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local got = redis.pcall('GETRANGE', KEYS[1], 0, #before + #at + #after - 1)
+  if type(got) ~= 'string' or string.sub(got, 1, #before) ~= before then return {0} end
+  at = string.sub(got, #before + 1, #before + #at)
+  if string.sub(got, #before + #at + 1, #before + #at + #after) ~= after then return {0} end
+end
+redis.call('SET', KEYS[1], before .. at .. after .. ARGV[3], 'PX', ARGV[4])
+return {1, at}
+`;
+
+export const insertRecord: Script<InsertReply> = defineScript<InsertReply>({
+  name: "insert-record",
+  lua: LUA,
+  decode: (status, [at]) => {
+    if (status === 1 && typeof at === "string") return { kind: "written", at };
+    return status === 0 ? { kind: "taken" } : undefined;
+  },
+});

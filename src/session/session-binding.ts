@@ -1,0 +1,75 @@
+import { JSON_GUARD } from "./json-guard.js";
+import { newNonce } from "./nonce.js";
+import type { StoredLogin } from "./record.js";
+
+/**
+ * What the store knows of a session object, beside the data in it. It travels under a symbol, non-enumerable, so that
+ * express-session neither hashes nor copies nor stores it. `Symbol.for`: the ESM and the CommonJS copy of the library see
+ * the same.
+ */
+export interface SessionBinding {
+  /** The session ID it belongs to; under any other the object counts as foreign. */
+  readonly sid: string | undefined;
+  /**
+   * `new`: never stored. `loaded`: was read or has been stored. `foreign`: data of unknown origin, which may update a
+   * record in place but log nobody in.
+   */
+  kind: "new" | "loaded" | "foreign";
+  /** The head the record must still have when this object is saved; empty for a new session. */
+  head: string;
+  /** True while `head` is a whole bare record (`user,generation`). */
+  bare: boolean;
+  login: StoredLogin | undefined;
+  /** The payload this object was loaded with or last saved; `undefined` if none. */
+  payload: string | undefined;
+  /** The user the data itself names, by the `userId` option, as of `payload`. */
+  dataUser: string | undefined;
+  /** Part of a new session's head, made once, so that a repeated insert is recognised as our own. */
+  readonly nonce: string;
+  /** Ends when all saves of this object so far have. */
+  tail: Promise<unknown>;
+}
+
+const BINDING = Symbol.for("logout-everywhere.session");
+
+export function bindingOf(target: object): SessionBinding | undefined {
+  return (target as { readonly [BINDING]?: SessionBinding })[BINDING];
+}
+
+/** Ties a binding to plain session data, as `get` returns it. */
+export function bindData(data: object, binding: SessionBinding): void {
+  Object.defineProperty(data, BINDING, { value: binding, configurable: true });
+}
+
+/** Ties a binding to a Session and guards it against data that would make express-session hang. */
+export function bindSession(session: object, binding: SessionBinding): void {
+  Object.defineProperty(session, BINDING, { value: binding, configurable: true });
+  Object.defineProperty(session, "toJSON", JSON_GUARD);
+}
+
+const SETTLED: Promise<unknown> = Promise.resolve();
+
+/** Of a session that has never been stored. */
+export function newBinding(sid: string | undefined): SessionBinding {
+  return {
+    sid,
+    kind: "new",
+    head: "",
+    bare: false,
+    login: undefined,
+    payload: undefined,
+    dataUser: undefined,
+    nonce: newNonce(),
+    tail: SETTLED,
+  };
+}
+
+/** Of data whose origin is unknown: made by hand, cloned, or another session's. */
+export function foreignBinding(): SessionBinding {
+  return { ...newBinding(undefined), kind: "foreign" };
+}
+
+/** True if a save of this session was at least tried: there may be a record, whatever the answer was. */
+export function mayBeStored(binding: SessionBinding): boolean {
+  return binding.kind !== "new" || binding.tail !== SETTLED;
+}

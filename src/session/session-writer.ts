@@ -1,0 +1,302 @@
+import type { RedisConnection } from "../redis/connection.js";
+import type { Deadline } from "../redis/deadline.js";
+import type { Generations } from "./generations.js";
+import type { LifetimePlan } from "./lifetime-plan.js";
+import { newNonce } from "./nonce.js";
+import { cookieEnd, cookiePrefix, startsWithCookie, withCookie } from "./payload.js";
+import type { RecentSessions } from "./recent-sessions.js";
+import { anonymousHead, type HeadTemplate, headOfSavedBare, parseRecord, type StoredLogin } from "./record.js";
+import { deleteRecord } from "./scripts/delete-record.js";
+import { insertRecord } from "./scripts/insert-record.js";
+import { overwritePayload } from "./scripts/overwrite-payload.js";
+import { replaceCookie } from "./scripts/replace-cookie.js";
+import { updateRecord } from "./scripts/update-record.js";
+import { foreignBinding, type SessionBinding } from "./session-binding.js";
+import type { Stamp } from "./stamp.js";
+import type { SessionToucher } from "./toucher.js";
+
+/** A session as it was at the moment of the call: later changes to the object belong to later saves. */
+export interface SessionSnapshot {
+  readonly payload: string;
+  /** What the cookie says is left of the session, ms; 0 when it is over. */
+  readonly lifetimeMs: number;
+  /** The user the data names (`userId` option), encoded. */
+  readonly dataUser: string | undefined;
+}
+
+/** `fenced`: the record has meanwhile been ended, or belongs to another login; nothing was written. */
+export type WriteOutcome = "written" | "extended" | "removed" | "fenced" | "superseded";
+
+/** Says how a user who appears in the data is stamped. */
+export type StampSource = (userText: string, deadline: Deadline) => Promise<Stamp>;
+
+/** Tries to place a changed cookie before giving up to other requests that change it as well. */
+const MAX_COOKIE_TRIES = 3;
+
+export interface WriterParts {
+  readonly redis: RedisConnection;
+  readonly generations: Generations;
+  readonly recent: RecentSessions;
+  readonly toucher: SessionToucher;
+  readonly lifetimes: LifetimePlan;
+  readonly sessionPrefix: string;
+}
+
+/** Writes sessions so that nothing that has ended comes back and nobody's login is renewed by the way. */
+export class SessionWriter {
+  readonly #parts: WriterParts;
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+  }
+
+  /** Saves a snapshot, after all earlier saves of the same object. `stampFor` says how a user that appears is stamped. */
+  save(sid: string, binding: SessionBinding, snapshot: SessionSnapshot, stampFor: StampSource): Promise<WriteOutcome> {
+    const deadline = this.#parts.redis.deadline();
+    return inOrder(binding, async () => {
+      if (binding.kind === "foreign") return await this.#overwrite(sid, snapshot, deadline);
+      const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
+      if (binding.kind === "new") return await this.#insert(sid, binding, snapshot, stamp, deadline);
+      if (stamp !== undefined || snapshot.lifetimeMs === 0) {
+        return await this.#update(sid, binding, snapshot, stamp, deadline);
+      }
+      if (snapshot.payload === binding.payload) return await this.#extend(sid, binding.login, snapshot.lifetimeMs);
+      if (!binding.bare && onlyCookieDiffers(binding.payload, snapshot.payload)) {
+        return await this.#replaceCookie(sid, binding, snapshot, deadline);
+      }
+      return await this.#update(sid, binding, snapshot, undefined, deadline);
+    });
+  }
+
+  /** Extends a session's life; if its cookie changed ("remember me"), stores that too and leaves the data alone. */
+  touch(sid: string, binding: SessionBinding, cookie: unknown, lifetimeMs: number): Promise<WriteOutcome> {
+    const { payload, kind } = binding;
+    if (kind === "new") return Promise.resolve("extended");
+    if (lifetimeMs === 0) return this.remove(sid, binding);
+    if (kind === "foreign") return this.#touchForeign(sid, cookie, lifetimeMs);
+    const prefix = cookiePrefix(cookie);
+    if (payload === undefined || startsWithCookie(payload, prefix)) return this.#extend(sid, binding.login, lifetimeMs);
+    const deadline = this.#parts.redis.deadline();
+    return inOrder(binding, async () => {
+      const current = withCookie(binding.payload ?? payload, prefix);
+      if (current === undefined) return "fenced";
+      const snapshot: SessionSnapshot = { payload: current, lifetimeMs, dataUser: binding.dataUser };
+      if (binding.bare) return await this.#update(sid, binding, snapshot, undefined, deadline);
+      return await this.#replaceCookie(sid, binding, snapshot, deadline);
+    });
+  }
+
+  /** Removes a record whose cookie's time is over, if it is still the one that was loaded. */
+  async remove(sid: string, { kind, head, bare }: SessionBinding): Promise<WriteOutcome> {
+    const { redis, sessionPrefix } = this.#parts;
+    if (kind === "new") return "removed";
+    if (kind === "foreign") await redis.delete(sessionPrefix + sid);
+    else await this.deleteHead(sid, head, bare);
+    return "removed";
+  }
+
+  /** Deletes a record if it still has this head; true if it did. */
+  deleteHead(sid: string, head: string, bare: boolean, deadline?: Deadline): Promise<boolean> {
+    const { redis, sessionPrefix } = this.#parts;
+    return redis.run(deleteRecord, sessionPrefix + sid, [head, bare ? "1" : ""], deadline);
+  }
+
+  /** Inserts a record under a new session ID; `undefined` if the key holds something that is not ours. */
+  async insertHead(
+    sid: string,
+    head: HeadTemplate,
+    payload: string,
+    life: { readonly ttlMs: number; readonly lifetimeMs: number },
+    deadline: Deadline,
+  ): Promise<string | undefined> {
+    const { redis, recent, sessionPrefix } = this.#parts;
+    const sentAtMs = performance.now();
+    const args = [head.before, head.after, payload, String(life.ttlMs)];
+    const reply = await redis.run(insertRecord, sessionPrefix + sid, args, deadline);
+    if (reply.kind !== "written") return undefined;
+    recent.rememberExtension(sid, sentAtMs, life.lifetimeMs);
+    return reply.at;
+  }
+
+  /** How the head changes by what the data now says about its user; `undefined` when it stays. */
+  async #stamp(
+    binding: SessionBinding,
+    { dataUser }: SessionSnapshot,
+    stampFor: StampSource,
+    deadline: Deadline,
+  ): Promise<Stamp | undefined> {
+    if (dataUser === binding.dataUser || dataUser === binding.login?.userText) return undefined;
+    if (dataUser !== undefined) return await stampFor(dataUser, deadline);
+    return { head: anonymousHead(newNonce()), login: undefined, confirm: false };
+  }
+
+  async #insert(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    stamp: Stamp | undefined,
+    deadline: Deadline,
+  ): Promise<WriteOutcome> {
+    if (snapshot.lifetimeMs === 0) return "removed";
+    const head = stamp?.head ?? anonymousHead(binding.nonce);
+    const { lifetimeMs } = snapshot;
+    const ttlMs = this.#parts.lifetimes.ttlMs(lifetimeMs, stamp?.login);
+    const [at, confirmed] = await this.#withConfirmation(
+      this.insertHead(sid, head, snapshot.payload, { ttlMs, lifetimeMs }, deadline),
+      stamp,
+      deadline,
+    );
+    // A fenced insert keeps a head that no record has: later saves of this object are fenced as well.
+    adopt(binding, head, at ?? "", stamp, snapshot);
+    if (at === undefined) return "fenced";
+    return confirmed ? "written" : await this.#withdraw(sid, binding, deadline);
+  }
+
+  async #update(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    stamp: Stamp | undefined,
+    deadline: Deadline,
+  ): Promise<WriteOutcome> {
+    const { redis, recent, sessionPrefix, lifetimes } = this.#parts;
+    const kept = binding.bare ? headOfSavedBare(binding.head) : binding.head;
+    const head = stamp?.head ?? { before: kept, after: "" };
+    const login = stamp === undefined ? binding.login : stamp.login;
+    const { ttlMs, notAfterMs } = lifetimes.update(snapshot.lifetimeMs, login, stamp?.confirm === true);
+    const sentAtMs = performance.now();
+    const args = [binding.head, binding.bare ? "1" : "", head.before, head.after, snapshot.payload, ttlMs, notAfterMs];
+    const [reply, confirmed] = await this.#withConfirmation(
+      redis.run(updateRecord, sessionPrefix + sid, args, deadline),
+      stamp,
+      deadline,
+    );
+    if (reply.kind !== "written") return reply.kind;
+    adopt(binding, head, reply.at, stamp, snapshot);
+    recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
+    return confirmed ? "written" : await this.#withdraw(sid, binding, deadline);
+  }
+
+  /** Sends a write and, for a new stamp, the question whether its generation still holds right behind it. */
+  async #withConfirmation<T>(
+    write: Promise<T>,
+    stamp: Stamp | undefined,
+    deadline: Deadline,
+  ): Promise<[written: T, confirmed: boolean]> {
+    if (stamp?.login === undefined || !stamp.confirm) return [await write, true];
+    const { userText, generation } = stamp.login;
+    return await Promise.all([write, this.#parts.generations.confirm(userText, generation, deadline)]);
+  }
+
+  /** A logout overtook the login that was just written: take it back. It was dead already; this frees the memory. */
+  async #withdraw(sid: string, binding: SessionBinding, deadline: Deadline): Promise<WriteOutcome> {
+    await this.deleteHead(sid, binding.head, binding.bare, deadline);
+    return "superseded";
+  }
+
+  async #extend(sid: string, login: StoredLogin | undefined, lifetimeMs: number): Promise<WriteOutcome> {
+    const { recent, toucher, lifetimes, sessionPrefix } = this.#parts;
+    const nowMs = performance.now();
+    if (recent.wasExtended(sid, nowMs, lifetimeMs, lifetimes.slackMs(lifetimeMs))) return "extended";
+    const extension = lifetimes.extension(lifetimeMs, login);
+    if (extension === undefined) return "extended";
+    await toucher.extend({ key: sessionPrefix + sid, ...extension });
+    recent.rememberExtension(sid, nowMs, lifetimeMs);
+    return "extended";
+  }
+
+  async #replaceCookie(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    deadline: Deadline,
+  ): Promise<WriteOutcome> {
+    const { redis, recent, sessionPrefix, lifetimes } = this.#parts;
+    const ttlMs = String(lifetimes.ttlMs(snapshot.lifetimeMs, binding.login));
+    const prefix = snapshot.payload.slice(0, cookieEnd(snapshot.payload));
+    let stored = binding.payload ?? "";
+    for (let tries = 0; tries < MAX_COOKIE_TRIES; tries += 1) {
+      const change = cookieChange(stored, prefix);
+      if (change === undefined) return "fenced";
+      const sentAtMs = performance.now();
+      const args = [binding.head, change.from, change.to, ttlMs];
+      const reply = await redis.run(replaceCookie, sessionPrefix + sid, args, deadline);
+      if (reply.kind === "differs") {
+        stored = reply.payload;
+        continue;
+      }
+      if (reply.kind === "fenced") return "fenced";
+      binding.payload = snapshot.payload;
+      recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
+      return "written";
+    }
+    return "fenced";
+  }
+
+  /** A touch by hand, with data of unknown origin: what is stored has to be looked at first. */
+  async #touchForeign(sid: string, cookie: unknown, lifetimeMs: number): Promise<WriteOutcome> {
+    const { redis, sessionPrefix } = this.#parts;
+    const [text] = await redis.mget([sessionPrefix + sid]);
+    const record = typeof text === "string" ? parseRecord(text) : undefined;
+    if (record === undefined) return "fenced";
+    const { payload, head, login } = record;
+    if (payload === undefined || typeof cookie !== "object" || cookie === null) {
+      return await this.#extend(sid, login, lifetimeMs);
+    }
+    const binding: SessionBinding = { ...foreignBinding(), kind: "loaded", head, login, payload };
+    return await this.touch(sid, binding, cookie, lifetimeMs);
+  }
+
+  async #overwrite(sid: string, snapshot: SessionSnapshot, deadline: Deadline): Promise<WriteOutcome> {
+    const { redis, recent, sessionPrefix, lifetimes } = this.#parts;
+    const key = sessionPrefix + sid;
+    if (snapshot.lifetimeMs === 0) {
+      await redis.delete(key, deadline);
+      return "removed";
+    }
+    const sentAtMs = performance.now();
+    const ttlMs = lifetimes.ttlMs(snapshot.lifetimeMs, undefined);
+    const args = [snapshot.payload, String(ttlMs), anonymousHead(newNonce()).before];
+    await redis.run(overwritePayload, key, args, deadline);
+    recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
+    return "written";
+  }
+}
+
+/** Runs the saves of one session object one after the other, whatever becomes of each. */
+function inOrder<T>(binding: SessionBinding, save: () => Promise<T>): Promise<T> {
+  const done = binding.tail.then(save);
+  binding.tail = done.catch(() => undefined);
+  return done;
+}
+
+/** From now on the object stands for the record that was just written. */
+function adopt(
+  binding: SessionBinding,
+  head: HeadTemplate,
+  at: string,
+  stamp: Stamp | undefined,
+  { payload, dataUser }: SessionSnapshot,
+): void {
+  binding.kind = "loaded";
+  binding.head = head.before + at + head.after;
+  binding.bare = false;
+  binding.payload = payload;
+  binding.dataUser = dataUser;
+  if (stamp === undefined) return;
+  binding.login = stamp.login === undefined || at === "" ? stamp.login : { ...stamp.login, at: Number(at) };
+}
+
+function onlyCookieDiffers(stored: string | undefined, payload: string): boolean {
+  if (stored === undefined) return false;
+  const end = cookieEnd(stored);
+  return end > 0 && stored.slice(end) === payload.slice(cookieEnd(payload));
+}
+
+/** What to replace by what at the beginning of a stored payload; all of it when another writer laid it out. */
+function cookieChange(stored: string, prefix: string): { readonly from: string; readonly to: string } | undefined {
+  const end = cookieEnd(stored);
+  if (end > 0) return { from: stored.slice(0, end), to: prefix };
+  const to = withCookie(stored, prefix);
+  return to === undefined ? undefined : { from: stored, to };
+}

@@ -1,0 +1,28 @@
+import type { Deadline } from "../redis/deadline.js";
+import type { Generations } from "./generations.js";
+import { newNonce } from "./nonce.js";
+import { freshLoginHead, inheritedLoginHead } from "./record.js";
+import type { RequestState } from "./request-state.js";
+import type { Stamp } from "./stamp.js";
+import { decodeUserText } from "./user-id.js";
+
+/**
+ * How a user is stamped who appears in the session data (the `userId` option): with the attempt this request began for that
+ * user; else, if the request came (or has since been) logged in as that user, with the stamp it has, so that a request
+ * overtaken by a logout cannot renew itself; else as a new login under the current generation.
+ */
+export async function stampFor(
+  generations: Generations,
+  state: RequestState | undefined,
+  userText: string,
+  deadline: Deadline,
+): Promise<Stamp> {
+  const attempted = state?.attempts.get(userText);
+  const held = state?.login;
+  if (attempted === undefined && held?.userText === userText) {
+    return { head: inheritedLoginHead(held, held.generation, newNonce()), login: held, confirm: false };
+  }
+  const generation = attempted ?? (await generations.ensure(userText, deadline));
+  const login = { userId: decodeUserText(userText) ?? userText, userText, generation, at: undefined };
+  return { head: freshLoginHead(userText, generation, newNonce()), login, confirm: true };
+}
