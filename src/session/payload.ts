@@ -27,8 +27,6 @@ const COOKIE_ATTRIBUTES: ReadonlyMap<string, (value: unknown) => boolean> = new 
 /** The latest instant a Date can hold. */
 const MAX_DATE_MS = 8.64e15;
 
-const COOKIE_START = '{"cookie":';
-
 /** What `new Session()` already has: such a name in the data is lost on read and would look like a change every time. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(session.Session.prototype),
@@ -82,51 +80,8 @@ export function emptySessionData(): SessionData {
   return { cookie: { originalMaxAge: null, expires: null, httpOnly: true, path: "/" } } as unknown as SessionData;
 }
 
-/** How a payload with this cookie starts. */
-export function cookiePrefix(cookie: unknown): string {
-  return COOKIE_START + JSON.stringify(strippedCookie(cookie));
-}
-
-/** True if the payload's cookie is written exactly as `prefix` says. */
-export function startsWithCookie(payload: string, prefix: string): boolean {
-  const next = payload[prefix.length];
-  return (next === "," || next === "}") && payload.startsWith(prefix);
-}
-
-/** Where the cookie's JSON ends in a payload that this library wrote; -1 if `cookie` does not come first. */
-export function cookieEnd(payload: string): number {
-  if (!payload.startsWith(`${COOKIE_START}{`)) return -1;
-  let depth = 0;
-  let inString = false;
-  for (let at = COOKIE_START.length; at < payload.length; at += 1) {
-    const character = payload[at];
-    if (inString) {
-      if (character === "\\") at += 1;
-      else if (character === '"') inString = false;
-    } else if (character === '"') inString = true;
-    else if (character === "{") depth += 1;
-    else if (character === "}") {
-      depth -= 1;
-      if (depth === 0) return at + 1;
-    }
-  }
-  return -1;
-}
-
-/** The same payload with another cookie; for payloads another writer laid out, its JSON is rewritten. */
-export function withCookie(payload: string, prefix: string): string | undefined {
-  const end = cookieEnd(payload);
-  if (end >= 0) return prefix + payload.slice(end);
-  try {
-    const { cookie: _replaced, ...rest } = JSON.parse(payload) as Record<string, unknown>;
-    const text = JSON.stringify(rest);
-    return text === "{}" ? `${prefix}}` : `${prefix},${text.slice(1)}`;
-  } catch {
-    return undefined;
-  }
-}
-
-function strippedCookie(cookie: unknown): Record<string, unknown> {
+/** What of a cookie is stored: nothing that can be derived, nothing that is express-session's default. */
+export function strippedCookie(cookie: unknown): Record<string, unknown> {
   const stripped: Record<string, unknown> = {};
   if (typeof cookie !== "object" || cookie === null) return stripped;
   const source = cookie as Record<string, unknown> & { toJSON?: unknown; data?: unknown };

@@ -3,7 +3,7 @@ import type { Deadline } from "../redis/deadline.js";
 import type { Generations } from "./generations.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { newNonce } from "./nonce.js";
-import { cookieEnd, cookiePrefix, startsWithCookie, withCookie } from "./payload.js";
+
 import type { RecentSessions } from "./recent-sessions.js";
 import { anonymousHead, type HeadTemplate, headOfSavedBare, parseRecord, type StoredLogin } from "./record.js";
 import { deleteRecord } from "./scripts/delete-record.js";
@@ -13,6 +13,14 @@ import { replaceCookie } from "./scripts/replace-cookie.js";
 import { updateRecord } from "./scripts/update-record.js";
 import { foreignBinding, type SessionBinding } from "./session-binding.js";
 import type { Stamp } from "./stamp.js";
+import {
+  cookieChange,
+  cookieEnd,
+  cookiePrefix,
+  onlyCookieDiffers,
+  startsWithCookie,
+  withCookie,
+} from "./stored-cookie.js";
 import type { SessionToucher } from "./toucher.js";
 
 /** A session as it was at the moment of the call: later changes to the object belong to later saves. */
@@ -285,18 +293,4 @@ function adopt(
   binding.dataUser = dataUser;
   if (stamp === undefined) return;
   binding.login = stamp.login === undefined || at === "" ? stamp.login : { ...stamp.login, at: Number(at) };
-}
-
-function onlyCookieDiffers(stored: string | undefined, payload: string): boolean {
-  if (stored === undefined) return false;
-  const end = cookieEnd(stored);
-  return end > 0 && stored.slice(end) === payload.slice(cookieEnd(payload));
-}
-
-/** What to replace by what at the beginning of a stored payload; all of it when another writer laid it out. */
-function cookieChange(stored: string, prefix: string): { readonly from: string; readonly to: string } | undefined {
-  const end = cookieEnd(stored);
-  if (end > 0) return { from: stored.slice(0, end), to: prefix };
-  const to = withCookie(stored, prefix);
-  return to === undefined ? undefined : { from: stored, to };
 }
