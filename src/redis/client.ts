@@ -15,6 +15,7 @@ export interface RedisClient {
   del(key: string): Promise<number>;
   eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  time(): Promise<readonly (string | number)[]>;
   pipeline(commands?: unknown[][]): RedisPipeline;
 }
 
@@ -23,7 +24,7 @@ export interface RedisPipeline {
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
-const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "pipeline"] as const;
+const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "time", "pipeline"] as const;
 
 /** Which of the methods above a would-be client lacks. */
 export function missingMethods(client: object): string[] {

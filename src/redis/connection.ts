@@ -3,7 +3,8 @@ import type { RedisClient } from "./client.js";
 import { Deadline } from "./deadline.js";
 import { isNoScript, malformedReply, toRedisError } from "./failure.js";
 import { Readiness } from "./readiness.js";
-import type { Script } from "./script.js";
+import { type Script, TOO_LATE } from "./script.js";
+import { ServerClock } from "./server-clock.js";
 
 /** Renews a key's life; never shortens one and never creates a key. */
 export interface LifeExtension {
@@ -22,6 +23,7 @@ export class RedisConnection {
   readonly #client: RedisClient;
   readonly #readiness: Readiness;
   readonly #timeoutMs: number;
+  readonly #clock = new ServerClock();
   #closed = false;
 
   constructor(client: RedisClient, timeoutMs: number) {
@@ -63,7 +65,8 @@ export class RedisConnection {
 
   /**
    * Runs a script: EVALSHA, then EVAL if, and only if, the server says it does not know it. Any other failure is of
-   * unknown outcome and is passed up without a second try.
+   * unknown outcome and is passed up without a second try. A script that reaches the server after the deadline, sent again by
+   * the driver once the connection is back, does nothing.
    */
   async run<Reply>(
     script: Script<Reply>,
@@ -71,19 +74,43 @@ export class RedisConnection {
     args: readonly string[],
     deadline: Deadline = this.deadline(),
   ): Promise<Reply> {
-    const reply = await this.#send(deadline, async (client) => {
-      try {
-        return await client.evalsha(script.sha1, 1, key, ...args);
-      } catch (error) {
-        // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
-        if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
-        return await client.eval(script.lua, 1, key, ...args);
-      }
-    });
-    if (!Array.isArray(reply)) throw malformedReply(script.name);
+    let reply = await this.#runOnce(script, key, args, deadline);
+    // The server's clock was stepped, or it is another server's: now it is known, and nothing was done yet.
+    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, key, args, deadline);
+    if (reply === "too late") throw deadline.tooLateError();
     const decoded = script.decode(Number(reply[0]), reply.slice(1));
     if (decoded === undefined) throw malformedReply(script.name);
     return decoded;
+  }
+
+  async #runOnce<Reply>(
+    script: Script<Reply>,
+    key: string,
+    args: readonly string[],
+    deadline: Deadline,
+  ): Promise<readonly unknown[] | "too late"> {
+    const notAfterMs = this.#clock.at(deadline) ?? (await this.#learnClock(deadline));
+    if (this.#clock.isDue()) this.#learnClock(deadline).catch(() => undefined);
+    const sentAtMs = performance.now();
+    const reply = await this.#send(deadline, async (client) => {
+      const keysAndArgs = [key, ...args, String(notAfterMs)];
+      try {
+        return await client.evalsha(script.sha1, 1, ...keysAndArgs);
+      } catch (error) {
+        // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
+        if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
+        return await client.eval(script.lua, 1, ...keysAndArgs);
+      }
+    });
+    if (!Array.isArray(reply)) throw malformedReply(script.name);
+    if (Number(reply[0]) !== TOO_LATE) return reply;
+    this.#clock.note(Number(reply[1]), sentAtMs);
+    return "too late";
+  }
+
+  async #learnClock(deadline: Deadline): Promise<number> {
+    await this.#send(deadline, (client) => this.#clock.learn(client));
+    return this.#clock.at(deadline) ?? 0;
   }
 
   /** Extends many lives in one round trip; a failure fails them all. */

@@ -2,17 +2,18 @@ import { RedisError } from "../errors.js";
 
 /** A point in time by which an operation must have ended, whatever Redis does. */
 export class Deadline {
-  readonly #endsAtMs: number;
+  /** The end, on this process' monotonic clock. */
+  readonly endsAtMs: number;
   readonly #timeoutMs: number;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
     // A monotonic clock: a stepped wall clock must not turn two seconds into an hour.
-    this.#endsAtMs = performance.now() + timeoutMs;
+    this.endsAtMs = performance.now() + timeoutMs;
   }
 
   get remainingMs(): number {
-    return Math.max(0, this.#endsAtMs - performance.now());
+    return Math.max(0, this.endsAtMs - performance.now());
   }
 
   /**
@@ -33,6 +34,15 @@ export class Deadline {
         },
       );
     });
+  }
+
+  /** The server found the deadline passed when the command reached it, and did nothing. */
+  tooLateError(): RedisError {
+    return new RedisError(
+      "ERR_REDIS_TIMEOUT",
+      "refused",
+      `The command reached Redis later than ${this.#timeoutMs} ms (commandTimeoutMs) and had no effect`,
+    );
   }
 
   timeoutError(): RedisError {

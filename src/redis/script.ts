@@ -12,11 +12,28 @@ export interface Script<Reply> {
   readonly decode: (status: number, rest: readonly unknown[]) => Reply | undefined;
 }
 
+/** Status of a script that came after its time; the second element is Redis' clock, epoch ms. */
+export const TOO_LATE = -1;
+
+/**
+ * Stands before every script: a driver may send a command again long after the request it was for has failed, when the
+ * connection is back. Such a late command must not create a session, spend a token or undo anything, so it carries the time,
+ * on Redis' clock, until which somebody waits for it.
+ */
+const NOT_AFTER = `
+-- ARGV[#ARGV] latest time at which this script may take effect, epoch ms on this server's clock
+-- reply {-1, now} too late, nothing done
+local not_after_clock = redis.call('TIME')
+local not_after_now = not_after_clock[1] * 1e3 + not_after_clock[2] / 1e3
+if not_after_now > tonumber(ARGV[#ARGV]) then return {-1, string.format('%.0f', not_after_now)} end
+`;
+
 /** Defines a script; `lua` starts with its KEYS/ARGV/reply header. */
 export function defineScript<Reply>(definition: {
   readonly name: string;
   readonly lua: string;
   readonly decode: (status: number, rest: readonly unknown[]) => Reply | undefined;
 }): Script<Reply> {
-  return { ...definition, sha1: createHash("sha1").update(definition.lua).digest("hex") };
+  const lua = NOT_AFTER + definition.lua;
+  return { ...definition, lua, sha1: createHash("sha1").update(lua).digest("hex") };
 }

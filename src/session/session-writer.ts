@@ -1,17 +1,17 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
+import { overwriteStored, storedBinding } from "./foreign-data.js";
 import type { Generations } from "./generations.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { newNonce } from "./nonce.js";
 
 import type { RecentSessions } from "./recent-sessions.js";
-import { anonymousHead, type HeadTemplate, headOfSavedBare, parseRecord, type StoredLogin } from "./record.js";
+import { anonymousHead, type HeadTemplate, headOfSavedBare, type StoredLogin } from "./record.js";
 import { deleteRecord } from "./scripts/delete-record.js";
 import { insertRecord } from "./scripts/insert-record.js";
-import { overwritePayload } from "./scripts/overwrite-payload.js";
 import { replaceCookie } from "./scripts/replace-cookie.js";
 import { updateRecord } from "./scripts/update-record.js";
-import { foreignBinding, type SessionBinding } from "./session-binding.js";
+import type { SessionBinding } from "./session-binding.js";
 import type { Stamp } from "./stamp.js";
 import {
   cookieChange,
@@ -62,7 +62,7 @@ export class SessionWriter {
   save(sid: string, binding: SessionBinding, snapshot: SessionSnapshot, stampFor: StampSource): Promise<WriteOutcome> {
     const deadline = this.#parts.redis.deadline();
     return inOrder(binding, async () => {
-      if (binding.kind === "foreign") return await this.#overwrite(sid, snapshot, deadline);
+      if (binding.kind === "foreign") return await overwriteStored(this.#parts, sid, snapshot, deadline);
       const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
       if (binding.kind === "new") return await this.#insert(sid, binding, snapshot, stamp, deadline);
       if (stamp !== undefined || snapshot.lifetimeMs === 0) {
@@ -81,7 +81,7 @@ export class SessionWriter {
     const { payload, kind } = binding;
     if (kind === "new") return Promise.resolve("extended");
     if (lifetimeMs === 0) return this.remove(sid, binding);
-    if (kind === "foreign") return this.#touchForeign(sid, cookie, lifetimeMs);
+    if (kind === "foreign") return this.#touchStored(sid, cookie, lifetimeMs);
     const prefix = cookiePrefix(cookie);
     if (payload === undefined || startsWithCookie(payload, prefix)) return this.#extend(sid, binding.login, lifetimeMs);
     const deadline = this.#parts.redis.deadline();
@@ -92,6 +92,14 @@ export class SessionWriter {
       if (binding.bare) return await this.#update(sid, binding, snapshot, undefined, deadline);
       return await this.#replaceCookie(sid, binding, snapshot, deadline);
     });
+  }
+
+  /** A touch by hand, with data of unknown origin: what is stored has to be looked at first. */
+  async #touchStored(sid: string, cookie: unknown, lifetimeMs: number): Promise<WriteOutcome> {
+    const stored = await storedBinding(this.#parts, sid);
+    if (stored === undefined) return "fenced";
+    if (typeof cookie === "object" && cookie !== null) return await this.touch(sid, stored, cookie, lifetimeMs);
+    return await this.#extend(sid, stored.login, lifetimeMs);
   }
 
   /** Removes a record whose cookie's time is over, if it is still the one that was loaded. */
@@ -239,35 +247,6 @@ export class SessionWriter {
       return "written";
     }
     return "fenced";
-  }
-
-  /** A touch by hand, with data of unknown origin: what is stored has to be looked at first. */
-  async #touchForeign(sid: string, cookie: unknown, lifetimeMs: number): Promise<WriteOutcome> {
-    const { redis, sessionPrefix } = this.#parts;
-    const [text] = await redis.mget([sessionPrefix + sid]);
-    const record = typeof text === "string" ? parseRecord(text) : undefined;
-    if (record === undefined) return "fenced";
-    const { payload, head, login } = record;
-    if (payload === undefined || typeof cookie !== "object" || cookie === null) {
-      return await this.#extend(sid, login, lifetimeMs);
-    }
-    const binding: SessionBinding = { ...foreignBinding(), kind: "loaded", head, login, payload };
-    return await this.touch(sid, binding, cookie, lifetimeMs);
-  }
-
-  async #overwrite(sid: string, snapshot: SessionSnapshot, deadline: Deadline): Promise<WriteOutcome> {
-    const { redis, recent, sessionPrefix, lifetimes } = this.#parts;
-    const key = sessionPrefix + sid;
-    if (snapshot.lifetimeMs === 0) {
-      await redis.delete(key, deadline);
-      return "removed";
-    }
-    const sentAtMs = performance.now();
-    const ttlMs = lifetimes.ttlMs(snapshot.lifetimeMs, undefined);
-    const args = [snapshot.payload, String(ttlMs), anonymousHead(newNonce()).before];
-    await redis.run(overwritePayload, key, args, deadline);
-    recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
-    return "written";
   }
 }
 
