@@ -21,8 +21,11 @@ export type ErrorCode =
 
 /** What the failure classes share: a stable `code` and the HTTP `status` an Express error handler should answer with. */
 export class LogoutEverywhereError extends Error {
+  /** The class's name. */
   override readonly name: string = "LogoutEverywhereError";
+  /** What failed: stable text to branch on. */
   readonly code: ErrorCode;
+  /** The HTTP status that fits the failure. */
   readonly status: number;
 
   constructor(code: ErrorCode, status: number, message: string, cause?: unknown) {

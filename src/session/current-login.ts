@@ -7,7 +7,9 @@ import { encodeUserId, type UserId } from "./user-id.js";
 
 /** A login as another credential carries it: a JWT, a remember-me token. */
 export interface LoginStamp {
+  /** Whose login it is. */
   readonly userId: UserId;
+  /** The generation it was made under, decimal text. */
   readonly generation: string;
 }
 

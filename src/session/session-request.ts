@@ -6,7 +6,9 @@ import { bindingOf, type SessionBinding } from "./session-binding.js";
 
 /** A request that has passed express-session; Express' own `Request` fits. */
 export interface SessionRequest extends IncomingMessage {
+  /** The session, as express-session set it. */
   session: Session & Partial<SessionData>;
+  /** The ID in the session cookie. */
   sessionID: string;
 }
 

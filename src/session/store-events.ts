@@ -12,22 +12,30 @@ export interface StoreEventMap {
   logout: LogoutEvent;
 }
 
+/** A save or touch that came too late and wrote nothing. */
 export interface FencedEvent {
+  /** What was tried. */
   readonly operation: "save" | "touch";
   /** `superseded`: the login that was being saved had been overtaken by a logout. */
   readonly reason: "ended" | "superseded";
 }
 
+/** Something unusable under a session key. */
 export interface CorruptEvent {
   /** What is wrong: the record's form, its JSON, a user in the data who is not the record's, or the `userId` option's failure. */
   readonly part: "record" | "payload" | "user" | "userId option";
 }
 
+/** An unprotected login; carries nothing, for whatever could be said of it is personal. */
 export type UnprotectedEvent = Readonly<Record<string, never>>;
 
+/** A logout that took effect. */
 export interface LogoutEvent {
+  /** `everywhere`: all sessions of the user ended; `others`: all but the one that asked. */
   readonly scope: "everywhere" | "others";
+  /** The user's new generation, decimal text. */
   readonly generation: string;
+  /** How many replicas acknowledged it; 0 when none were asked for. */
   readonly replicas: number;
   /** What the caller gave as `reason`. */
   readonly reason: string | undefined;
