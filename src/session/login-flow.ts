@@ -97,7 +97,7 @@ export class LoginFlow {
   /** Inserts the record and asks for the generation right behind it; only what is current stays. */
   async #insertConfirmed(fresh: FreshSession, login: StoredLogin): Promise<void> {
     const { exchange, generations } = this.#parts;
-    const head = freshLoginHead(login.userText, login.generation, fresh.binding.nonce);
+    const head = freshLoginHead(login.userText, login.generation, newNonce());
     const inserted = exchange.insert(fresh, head, login);
     const confirmed = generations.confirm(login.userText, login.generation);
     const [insertion, confirmation] = await Promise.allSettled([inserted, confirmed]);

@@ -29,6 +29,8 @@ export interface StoredLogin {
 const GENERATION = /^(?:0|[1-9][0-9]{0,17})$/;
 const META_NAME = /^[a-z]+$/;
 const EPOCH_MS = /^[1-9][0-9]{0,15}$/;
+/** The two forms of meta that this library writes itself, recognised without taking them apart. */
+const OWN_META = /^(?:at=([1-9][0-9]{12});)?n=[A-Za-z0-9_-]+$/;
 
 export function isGeneration(text: unknown): text is string {
   return typeof text === "string" && GENERATION.test(text);
@@ -67,6 +69,8 @@ function parseLogin(userText: string, generation: string, at: number | undefined
 function parseMeta(text: string): { at: number | undefined } | undefined {
   let at: number | undefined;
   if (text === "") return { at };
+  const own = OWN_META.exec(text);
+  if (own !== null) return { at: own[1] === undefined ? undefined : Number(own[1]) };
   const names = new Set<string>();
   for (const pair of text.split(";")) {
     const equals = pair.indexOf("=");

@@ -24,8 +24,8 @@ export interface SessionBinding {
   payload: string | undefined;
   /** The user the data itself names, by the `userId` option, as of `payload`. */
   dataUser: string | undefined;
-  /** Part of a new session's head, made once, so that a repeated insert is recognised as our own. */
-  readonly nonce: string;
+  /** See `nonceOf`. */
+  nonce: string | undefined;
   /** Ends when all saves of this object so far have. */
   tail: Promise<unknown>;
 }
@@ -59,7 +59,7 @@ export function newBinding(sid: string | undefined): SessionBinding {
     login: undefined,
     payload: undefined,
     dataUser: undefined,
-    nonce: newNonce(),
+    nonce: undefined,
     tail: SETTLED,
   };
 }
@@ -67,6 +67,15 @@ export function newBinding(sid: string | undefined): SessionBinding {
 /** Of data whose origin is unknown: made by hand, cloned, or another session's. */
 export function foreignBinding(): SessionBinding {
   return { ...newBinding(undefined), kind: "foreign" };
+}
+
+/**
+ * Part of a new session's head, made once, so that a repeated insert is recognised as our own. Made on first use: random
+ * bytes for every session that is only read would cost more than the read itself.
+ */
+export function nonceOf(binding: SessionBinding): string {
+  binding.nonce ??= newNonce();
+  return binding.nonce;
 }
 
 /** True if a save of this session was at least tried: there may be a record, whatever the answer was. */

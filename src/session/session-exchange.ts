@@ -3,6 +3,7 @@ import type { RedisConnection } from "../redis/connection.js";
 import type { DataUser } from "./data-user.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import type { MountGenerate } from "./mount-generate.js";
+import { newNonce } from "./nonce.js";
 import type { HeadTemplate, StoredLogin } from "./record.js";
 import { requestState } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";
@@ -103,7 +104,7 @@ export class SessionExchange {
     // Data of unknown origin has no head to compare, and an empty one would match every record.
     if (binding.kind !== "loaded") return false;
     const key = sessionPrefix + sid;
-    const args = [binding.head, binding.bare ? "1" : "", takenMark(newBinding(sid).nonce)];
+    const args = [binding.head, binding.bare ? "1" : "", takenMark(newNonce())];
     const taken = await redis.run(takeRecord, key, args);
     if (taken) redis.delete(key).catch(() => undefined);
     return taken;

@@ -11,7 +11,7 @@ import { deleteRecord } from "./scripts/delete-record.js";
 import { insertRecord } from "./scripts/insert-record.js";
 import { replaceCookie } from "./scripts/replace-cookie.js";
 import { updateRecord } from "./scripts/update-record.js";
-import type { SessionBinding } from "./session-binding.js";
+import { nonceOf, type SessionBinding } from "./session-binding.js";
 import type { Stamp } from "./stamp.js";
 import {
   cookieChange,
@@ -154,7 +154,7 @@ export class SessionWriter {
     deadline: Deadline,
   ): Promise<WriteOutcome> {
     if (snapshot.lifetimeMs === 0) return "removed";
-    const head = stamp?.head ?? anonymousHead(binding.nonce);
+    const head = stamp?.head ?? anonymousHead(nonceOf(binding));
     const { lifetimeMs } = snapshot;
     const ttlMs = this.#parts.lifetimes.ttlMs(lifetimeMs, stamp?.login);
     const [at, confirmed] = await this.#withConfirmation(
