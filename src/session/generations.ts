@@ -5,6 +5,7 @@ import { isGeneration } from "./record.js";
 import { confirmGeneration } from "./scripts/confirm-generation.js";
 import { ensureGeneration } from "./scripts/ensure-generation.js";
 import { RANDOM_RANGE, type RaiseReply, raiseGeneration } from "./scripts/raise-generation.js";
+import { restoreGeneration } from "./scripts/restore-generation.js";
 
 /** The per-user counters `user_login_age:<userId>` that decide whether a login is still good. */
 export class Generations {
@@ -37,6 +38,11 @@ export class Generations {
   /** True if `generation` is still current; the counter then stays for good. */
   confirm(userText: string, generation: string, deadline?: Deadline): Promise<boolean> {
     return this.#redis.run(confirmGeneration, this.keyOf(userText), [generation], deadline);
+  }
+
+  /** Raises a counter that has fallen behind a generation it had; true if it had to. */
+  restore(userText: string, generation: string): Promise<boolean> {
+    return this.#redis.run(restoreGeneration, this.keyOf(userText), [generation]);
   }
 
   /** Raises the generation; with `from`, only if that is the current one. */

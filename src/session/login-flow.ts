@@ -1,6 +1,5 @@
 import { checkOptions, kindOf, misuse } from "../check.js";
 import { LoginError } from "../errors.js";
-import type { RedisConnection } from "../redis/connection.js";
 import type { Generations } from "./generations.js";
 import { LoginAttempt } from "./login-attempt.js";
 import { newNonce } from "./nonce.js";
@@ -21,10 +20,9 @@ export interface LoginOptions {
 }
 
 export interface LoginFlowParts {
-  readonly redis: RedisConnection;
   readonly generations: Generations;
   readonly exchange: SessionExchange;
-  readonly sessionPrefix: string;
+  readonly endSession: (sid: string) => Promise<void>;
 }
 
 const LOGIN_OPTIONS = { keep: true } as const;
@@ -131,7 +129,7 @@ export class LoginFlow {
 
   async #deleteOld({ sid, binding }: CurrentSession): Promise<void> {
     await binding.tail;
-    if (mayBeStored(binding)) await this.#parts.redis.delete(this.#parts.sessionPrefix + sid);
+    if (mayBeStored(binding)) await this.#parts.endSession(sid);
   }
 }
 

@@ -1,8 +1,10 @@
 import { checkInteger, checkOptions, checkText } from "../check.js";
 import { LoginError, type LogoutReceipt, LogoutUnconfirmedError } from "../errors.js";
+import type { RedisConnection } from "../redis/connection.js";
 import type { ReplicatedConnection } from "../redis/replicated-connection.js";
 import type { Generations } from "./generations.js";
 import type { LoginFlow } from "./login-flow.js";
+import type { LogoutJournal } from "./logout-journal.js";
 import type { RaiseReply } from "./scripts/raise-generation.js";
 import { currentSession, type SessionRequest } from "./session-request.js";
 import type { LogoutEvent, StoreEvents } from "./store-events.js";
@@ -29,6 +31,7 @@ export interface LogoutParts {
   readonly generations: Generations;
   readonly flow: LoginFlow;
   readonly replicated: ReplicatedConnection;
+  readonly journal: LogoutJournal;
   readonly events: StoreEvents;
 }
 
@@ -77,14 +80,15 @@ export class Logout {
     from: string | undefined,
     { replicas, timeoutMs }: Durability,
   ): Promise<RaiseReply & { readonly acknowledged: number }> {
-    const { generations, replicated } = this.#parts;
+    const { generations, replicated, journal } = this.#parts;
+    const raise = async (redis?: RedisConnection): Promise<RaiseReply> => {
+      const reply = await generations.raise(userText, from, redis);
+      if (reply.kind === "raised") journal.noteRaise(userText, reply.generation);
+      return reply;
+    };
     try {
-      if (replicas === 0) return { ...(await generations.raise(userText, from)), acknowledged: 0 };
-      const { result, acknowledged } = await replicated.run(
-        (redis) => generations.raise(userText, from, redis),
-        replicas,
-        timeoutMs,
-      );
+      if (replicas === 0) return { ...(await raise()), acknowledged: 0 };
+      const { result, acknowledged } = await replicated.run(raise, replicas, timeoutMs);
       return { ...result, acknowledged };
     } catch (cause) {
       throw new LogoutUnconfirmedError("It is not certain that the logout took effect; repeat it", cause);

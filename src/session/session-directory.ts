@@ -1,8 +1,10 @@
 import type { SessionData } from "express-session";
 import type { RedisConnection } from "../redis/connection.js";
 import { scanNames } from "../redis/scan.js";
+import type { LogoutJournal } from "./logout-journal.js";
 import type { RecentSessions } from "./recent-sessions.js";
 import type { RetiredSessions } from "./retired-sessions.js";
+import { endRecord } from "./scripts/end-record.js";
 import type { SessionLoader } from "./session-loader.js";
 
 export interface DirectoryParts {
@@ -10,6 +12,7 @@ export interface DirectoryParts {
   readonly loader: SessionLoader;
   readonly recent: RecentSessions;
   readonly retired: RetiredSessions;
+  readonly journal: LogoutJournal;
   readonly sessionPrefix: string;
 }
 
@@ -22,8 +25,8 @@ export class SessionDirectory {
   }
 
   async destroy(sid: string): Promise<void> {
-    const { redis, recent, retired, sessionPrefix } = this.#parts;
-    await redis.delete(sessionPrefix + sid);
+    const { redis, recent, retired, journal, sessionPrefix } = this.#parts;
+    journal.noteEnding(sid, await redis.run(endRecord, sessionPrefix + sid, []));
     recent.forget(sid);
     retired.retire(sid);
   }

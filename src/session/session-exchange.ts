@@ -2,6 +2,7 @@ import { LoginError } from "../errors.js";
 import type { RedisConnection } from "../redis/connection.js";
 import type { DataUser } from "./data-user.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
+import type { LogoutJournal } from "./logout-journal.js";
 import type { MountGenerate } from "./mount-generate.js";
 import { newNonce } from "./nonce.js";
 import type { HeadTemplate, StoredLogin } from "./record.js";
@@ -17,6 +18,7 @@ export interface ExchangeParts {
   readonly redis: RedisConnection;
   readonly writer: SessionWriter;
   readonly retired: RetiredSessions;
+  readonly journal: LogoutJournal;
   readonly lifetimes: LifetimePlan;
   readonly dataUser: DataUser;
   readonly mount: MountGenerate;
@@ -106,8 +108,10 @@ export class SessionExchange {
     const key = sessionPrefix + sid;
     const args = [binding.head, binding.bare ? "1" : "", takenMark(newNonce())];
     const taken = await redis.run(takeRecord, key, args);
-    if (taken) redis.delete(key).catch(() => undefined);
-    return taken;
+    if (!taken) return false;
+    this.#parts.journal.noteEnding(sid, `${binding.head}-`);
+    redis.delete(key).catch(() => undefined);
+    return true;
   }
 
   /** Puts the new session on the request and retires the old ID. */

@@ -10,6 +10,8 @@ export interface StoreEventMap {
   unprotected: UnprotectedEvent;
   /** A log out everywhere or of others took effect. */
   logout: LogoutEvent;
+  /** A logout that Redis had lost (failover, restored dump) was found missing and applied again. */
+  reapplied: ReappliedEvent;
 }
 
 /** A save or touch that came too late and wrote nothing. */
@@ -30,6 +32,10 @@ export interface CorruptEvent {
 export type UnprotectedEvent = Readonly<Record<string, never>>;
 
 /** A logout that took effect. */
+export interface ReappliedEvent {
+  readonly what: "generation" | "session";
+}
+
 export interface LogoutEvent {
   /** `everywhere`: all sessions of the user ended; `others`: all but the one that asked. */
   readonly scope: "everywhere" | "others";

@@ -6,11 +6,12 @@ import { Generations } from "./generations.js";
 import { LifetimePlan } from "./lifetime-plan.js";
 import { LoginFlow } from "./login-flow.js";
 import { Logout } from "./logout.js";
+import { LogoutJournal } from "./logout-journal.js";
 import { MountGenerate } from "./mount-generate.js";
 import { serializeSession } from "./payload.js";
 import { SessionReader } from "./reader.js";
 import { RecentSessions } from "./recent-sessions.js";
-import { peekRequestState } from "./request-state.js";
+import { peekRequestState, type RequestState } from "./request-state.js";
 import { RetiredSessions } from "./retired-sessions.js";
 import type { SessionBinding } from "./session-binding.js";
 import { SessionDirectory } from "./session-directory.js";
@@ -59,44 +60,50 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
   const mount = new MountGenerate();
   const serialize = (data: object): string => checkedSize(serializeSession(data), config.maxSessionBytes);
 
+  const journal = new LogoutJournal({ redis, generations, events, sessionPrefix });
   const reader = new SessionReader(redis, generations, recent, sessionPrefix);
   const loader = new SessionLoader({ redis, reader, dataUser, lifetimes, retired, events, sessionPrefix });
+  const directory = new SessionDirectory({ redis, loader, recent, retired, journal, sessionPrefix });
   const toucher = new SessionToucher(redis);
   const writer = new SessionWriter({ redis, generations, recent, toucher, lifetimes, sessionPrefix });
   const exchange = new SessionExchange({
     redis,
     writer,
     retired,
+    journal,
     lifetimes,
     dataUser,
     mount,
     serialize,
     sessionPrefix,
   });
-  const flow = new LoginFlow({ redis, generations, exchange, sessionPrefix });
+  const flow = new LoginFlow({ generations, exchange, endSession: (sid) => directory.destroy(sid) });
   return {
     generations,
     loader,
     writer,
-    directory: new SessionDirectory({ redis, loader, recent, retired, sessionPrefix }),
+    directory,
     flow,
-    logout: new Logout({ generations, flow, replicated, events }),
+    logout: new Logout({ generations, flow, replicated, journal, events }),
     lifetimes,
     dataUser,
     retired,
     mount,
     events,
     serialize,
-    stampFor: (data) => (userText, deadline) => {
-      const { req } = data as { readonly req?: object };
-      return stampFor(generations, req === undefined ? undefined : peekRequestState(req), userText, deadline);
-    },
+    stampFor: (data) => (userText, deadline) => stampFor(generations, stateBehind(data), userText, deadline),
     warnIfUnprotected: unprotectedWarning(dataUser, events),
     close: () => {
+      journal.close();
       redis.close();
       replicated.close();
     },
   };
+}
+
+function stateBehind(session: object): RequestState | undefined {
+  const { req } = session as { readonly req?: object };
+  return req === undefined ? undefined : peekRequestState(req);
 }
 
 function checkedSize(payload: string, maxBytes: number): string {
