@@ -33,17 +33,20 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   "req",
   "id",
+  // The store's own on each Session, see json-guard.ts.
+  "toJSON",
 ]);
 
 /** The data of a session, as text. Throws a `SessionDataError` for what JSON cannot hold. */
 export function serializeSession(data: object): string {
   const source = data as Record<string, unknown>;
-  const plain: Record<string, unknown> = { cookie: strippedCookie(source["cookie"]) };
+  const rest: Record<string, unknown> = {};
   for (const name of Object.keys(source)) {
-    if (name !== "cookie" && !RESERVED_NAMES.has(name)) plain[name] = source[name];
+    if (name !== "cookie" && !RESERVED_NAMES.has(name)) rest[name] = source[name];
   }
   try {
-    return JSON.stringify(plain);
+    // Not one object for both: names that look like integers ("42") would come before the cookie.
+    return cookieFirst(JSON.stringify(strippedCookie(source["cookie"])), JSON.stringify(rest));
   } catch (error) {
     throw new SessionDataError(
       "ERR_SESSION_NOT_SERIALIZABLE",
@@ -73,6 +76,10 @@ export function parsePayload(payload: string, nowMs: number = Date.now()): Sessi
   }
   parsed["cookie"] = cookie;
   return parsed as unknown as SessionData;
+}
+
+function cookieFirst(cookie: string, rest: string): string {
+  return rest === "{}" ? `{"cookie":${cookie}}` : `{"cookie":${cookie},${rest.slice(1)}`;
 }
 
 /** Data of a bare `user,generation`: nothing but a cookie, which the mount's own settings replace when it is used. */
