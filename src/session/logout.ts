@@ -6,7 +6,7 @@ import type { Generations } from "./generations.js";
 import type { LoginFlow } from "./login-flow.js";
 import type { LogoutJournal } from "./logout-journal.js";
 import type { RaiseReply } from "./scripts/raise-generation.js";
-import { currentSession, type SessionRequest } from "./session-request.js";
+import { currentSession, ensureHeadersOpen, type SessionRequest } from "./session-request.js";
 import type { LogoutEvent, StoreEvents } from "./store-events.js";
 import { decodeUserText, encodeUserId, type UserId } from "./user-id.js";
 
@@ -68,6 +68,8 @@ export class Logout {
         "logoutOthers needs a request that is logged in; this one is anonymous",
       );
     }
+    // Before anything is raised: afterwards this device could not be moved, and would be out like the others.
+    ensureHeadersOpen(req);
     const reply = await this.#raise(login.userText, login.generation, durability);
     if (reply.kind === "superseded") throw superseded();
     await this.#parts.flow.move(req, old, { ...login, generation: reply.generation });
