@@ -9,7 +9,7 @@ import type { LogoutOptions } from "./logout.js";
 import type { Generate } from "./mount-generate.js";
 import { serializeSession } from "./payload.js";
 import { type ReadRequestOptions, readRequestSession } from "./read-request.js";
-import { requestState, type SignedOutReason } from "./request-state.js";
+import { holdLogin, inTurn, requestState, type SignedOutReason } from "./request-state.js";
 import { bindingOf, bindSession, foreignBinding, newBinding, type SessionBinding } from "./session-binding.js";
 import type { SessionRequest } from "./session-request.js";
 import type { GenerationStoreOptions } from "./store-options.js";
@@ -114,6 +114,19 @@ export class GenerationStore extends session.Store {
     return deliver(this.#parts.directory.destroy(sid), callback);
   }
 
+  /** @internal Called by `req.session.regenerate()`: ends the session and puts a new one on the request. */
+  override regenerate(req: SessionRequest, callback: (error?: unknown) => unknown): void {
+    const left = bindingOf(req.session ?? {}) === undefined ? this.destroy(req.sessionID) : this.#leave(req);
+    deliver(
+      left.finally(() => this.generate(req)),
+      callback,
+    );
+  }
+
+  #leave(req: SessionRequest): Promise<void> {
+    return inTurn(req, () => this.#parts.flow.leave(req));
+  }
+
   /** All sessions that are good at the moment, each with its `id`. Walks the whole keyspace: for tools, not for pages. */
   override all(): Promise<(SessionData & { id: string })[]>;
   override all(callback: (error: unknown, sessions?: SessionData[] | null) => void): void;
@@ -159,8 +172,9 @@ export class GenerationStore extends session.Store {
     const created = super.createSession(req, data);
     bindSession(created, binding);
     if (binding.sid !== undefined && req.sessionID === binding.sid) {
-      const state = requestState(req);
-      state.login ??= binding.login;
+      const { login } = binding;
+      const { held } = requestState(req);
+      if (login !== undefined && !held.has(login.userText)) held.set(login.userText, login);
       this.#parts.retired.watch(req, binding.sid);
     }
     return created;
@@ -263,6 +277,9 @@ export class GenerationStore extends session.Store {
       dataUser: dataUser.of(data),
     };
     const outcome = await writer.save(sid, binding, snapshot, stampFor(data));
+    const { req } = data as { readonly req?: object };
+    const isStamped = snapshot.dataUser !== undefined && (outcome === "written" || outcome === "superseded");
+    if (isStamped && req !== undefined) holdLogin(req, binding.login);
     if (outcome === "fenced") events.emit("fenced", { operation: "save", reason: "ended" });
     if (outcome === "superseded") events.emit("fenced", { operation: "save", reason: "superseded" });
   }

@@ -4,7 +4,7 @@ import type { Generations } from "./generations.js";
 import { LoginAttempt } from "./login-attempt.js";
 import { newNonce } from "./nonce.js";
 import { anonymousHead, freshLoginHead, inheritedLoginHead, type StoredLogin } from "./record.js";
-import { requestState } from "./request-state.js";
+import { inTurn, requestState } from "./request-state.js";
 import { mayBeStored } from "./session-binding.js";
 import type { FreshSession, Keep, SessionExchange } from "./session-exchange.js";
 import { type CurrentSession, currentSession, ensureHeadersOpen, type SessionRequest } from "./session-request.js";
@@ -54,10 +54,16 @@ export class LoginFlow {
         "ERR_INVALID_ARG_TYPE",
       );
     }
-    const old = currentSession("login", req);
+    currentSession("login", req, "even if ended");
+    await inTurn(req, () => this.#login(req, attempt, keep));
+  }
+
+  async #login(req: SessionRequest, attempt: { userText: string; generation?: string }, keep: Keep): Promise<void> {
+    // Ended by another request (the form sent twice, a logout): a login starts anew, it takes nothing from the old session.
+    const old = currentSession("login", req, "even if ended");
     ensureHeadersOpen(req);
     const { userText } = attempt;
-    const generation = "generation" in attempt ? attempt.generation : await this.#parts.generations.ensure(userText);
+    const generation = attempt.generation ?? (await this.#parts.generations.ensure(userText));
     const fresh = this.#parts.exchange.prepare(req, old, keep);
     const login: StoredLogin = { userId: decodeUserText(userText) ?? userText, userText, generation, at: undefined };
     await this.#insertConfirmed(fresh, login);
@@ -65,8 +71,28 @@ export class LoginFlow {
   }
 
   async rotate(req: SessionRequest): Promise<void> {
-    const old = currentSession("rotate", req);
-    await this.move(req, old, old.binding.login);
+    currentSession("rotate", req);
+    await inTurn(req, async () => {
+      const old = currentSession("rotate", req);
+      await this.move(req, old, old.binding.login);
+    });
+  }
+
+  /**
+   * Ends the request's session for `regenerate()`. Its login may go on in the new session (`userId` option) only if this
+   * request is the one that ended it: else a logout did, or another request has taken it along.
+   */
+  async leave(req: SessionRequest): Promise<void> {
+    const old = currentSession("regenerate", req, "even if ended");
+    const { login } = old.binding;
+    let taken = false;
+    try {
+      await old.binding.tail;
+      taken = await this.#parts.exchange.take(old);
+      await this.#parts.endSession(old.sid);
+    } finally {
+      if (login !== undefined && !taken) requestState(req).held.set(login.userText, "ended");
+    }
   }
 
   /** Moves a login (or an anonymous session) to a new session ID with all its data, if nobody ended it meanwhile. */

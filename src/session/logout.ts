@@ -5,6 +5,7 @@ import type { ReplicatedConnection } from "../redis/replicated-connection.js";
 import type { Generations } from "./generations.js";
 import type { LoginFlow } from "./login-flow.js";
 import type { LogoutJournal } from "./logout-journal.js";
+import { inTurn } from "./request-state.js";
 import type { RaiseReply } from "./scripts/raise-generation.js";
 import { currentSession, ensureHeadersOpen, type SessionRequest } from "./session-request.js";
 import type { LogoutEvent, StoreEvents } from "./store-events.js";
@@ -60,7 +61,14 @@ export class Logout {
 
   async others(req: SessionRequest, options: LogoutOptions): Promise<LogoutReceipt> {
     const durability = checkDurability("logoutOthers", options);
+    currentSession("logoutOthers", req);
+    return await inTurn(req, () => this.#others(req, durability));
+  }
+
+  async #others(req: SessionRequest, durability: Durability): Promise<LogoutReceipt> {
     const old = currentSession("logoutOthers", req);
+    // Before anything is raised: a request that cannot get a new session ID would log itself out too.
+    ensureHeadersOpen(req);
     const { login } = old.binding;
     if (login === undefined) {
       throw new LoginError(

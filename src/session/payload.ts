@@ -111,7 +111,7 @@ export function strippedCookie(cookie: unknown): Record<string, unknown> {
 
 function hydratedCookie(stored: Record<string, unknown>, nowMs: number): Record<string, unknown> | "corrupt" | "over" {
   const cookie: Record<string, unknown> = { originalMaxAge: null, expires: null, httpOnly: true, path: "/" };
-  for (const name of Object.keys(stored)) {
+  for (const name in stored) {
     const check = COOKIE_ATTRIBUTES.get(name);
     const value = stored[name];
     if (check === undefined || (value === null && name === "expires")) continue;

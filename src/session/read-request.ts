@@ -3,6 +3,7 @@ import { parseCookie } from "cookie";
 import { unsign } from "cookie-signature";
 import type { SessionData } from "express-session";
 import { checkOptions, checkText, kindOf, misuse } from "../check.js";
+import { shareBinding } from "./session-binding.js";
 import type { SessionLoader } from "./session-loader.js";
 
 /** Options of `store.readRequest`: the same as the `session()` middleware got. */
@@ -34,7 +35,9 @@ export async function readRequestSession(
   if (typeof header !== "string") return null;
   for (const sid of signedIds(header, name, secrets)) {
     const { data } = await loader.load(sid);
-    if (data !== null) return data;
+    if (data === null) continue;
+    shareBinding(data);
+    return data;
   }
   return null;
 }

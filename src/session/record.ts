@@ -29,8 +29,10 @@ export interface StoredLogin {
 const GENERATION = /^(?:0|[1-9][0-9]{0,17})$/;
 const META_NAME = /^[a-z]+$/;
 const EPOCH_MS = /^[1-9][0-9]{0,15}$/;
-/** The two forms of meta that this library writes itself, recognised without taking them apart. */
-const OWN_META = /^(?:at=([1-9][0-9]{12});)?n=[A-Za-z0-9_-]+$/;
+/** Heads as this library writes them, for user IDs in which nothing is encoded: recognised in one step. */
+const PLAIN_HEAD =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not stand there
+  /^([^\u0000-\u0020\u007f-\u009f%,{}*?[\]\\\ufffd]{1,170}),(0|[1-9][0-9]{0,17}),at=([1-9][0-9]{12});n=[A-Za-z0-9_-]+,/;
 
 export function isGeneration(text: unknown): text is string {
   return typeof text === "string" && GENERATION.test(text);
@@ -38,6 +40,15 @@ export function isGeneration(text: unknown): text is string {
 
 /** Reads a record; `undefined` for anything that is not exactly one (corrupt, another store's JSON, another format). */
 export function parseRecord(text: string): StoredRecord | undefined {
+  const plain = PLAIN_HEAD.exec(text);
+  if (plain === null) return parseAnyRecord(text);
+  const [head, userText = "", generation = "", at] = plain;
+  if (head.length === text.length) return undefined;
+  const login = { userId: userText, userText, generation, at: Number(at) };
+  return { head, login, payload: text.slice(head.length) };
+}
+
+function parseAnyRecord(text: string): StoredRecord | undefined {
   const userEnd = text.indexOf(",");
   if (userEnd < 0) return undefined;
   const generationEnd = text.indexOf(",", userEnd + 1);
@@ -69,8 +80,6 @@ function parseLogin(userText: string, generation: string, at: number | undefined
 function parseMeta(text: string): { at: number | undefined } | undefined {
   let at: number | undefined;
   if (text === "") return { at };
-  const own = OWN_META.exec(text);
-  if (own !== null) return { at: own[1] === undefined ? undefined : Number(own[1]) };
   const names = new Set<string>();
   for (const pair of text.split(";")) {
     const equals = pair.indexOf("=");

@@ -9,11 +9,16 @@ export type SignedOutReason =
 
 /** What the store remembers of a request, beside its session. */
 export interface RequestState {
-  /** The login the request holds: the one it arrived with, or made since. It may be inherited, never renewed. */
-  login: StoredLogin | undefined;
+  /**
+   * The logins the request holds, by user text: the one it arrived with and those it made since. They may be inherited, never
+   * renewed. `"ended"`: its session was found ended (logged out, exchanged by another request), so not even that.
+   */
+  readonly held: Map<string, StoredLogin | "ended">;
   /** Login attempts begun in this request, by user text: generation each. */
   readonly attempts: Map<string, string>;
   signedOut: SignedOutReason | undefined;
+  /** Ends when all changes of the request's session ID so far have. */
+  turn: Promise<unknown>;
 }
 
 const REQUEST_STATE = Symbol.for("logout-everywhere.request");
@@ -22,13 +27,31 @@ const REQUEST_STATE = Symbol.for("logout-everywhere.request");
 export function requestState(req: object): RequestState {
   const known = peekRequestState(req);
   if (known !== undefined) return known;
-  const state: RequestState = { login: undefined, attempts: new Map(), signedOut: undefined };
+  const state: RequestState = {
+    held: new Map(),
+    attempts: new Map(),
+    signedOut: undefined,
+    turn: Promise.resolve(),
+  };
   Object.defineProperty(req, REQUEST_STATE, { value: state });
   return state;
 }
 
 export function peekRequestState(req: object): RequestState | undefined {
   return (req as { readonly [REQUEST_STATE]?: RequestState })[REQUEST_STATE];
+}
+
+/** Runs the changes of a request's session ID one after the other, whatever becomes of each. */
+export function inTurn<T>(req: object, change: () => Promise<T>): Promise<T> {
+  const state = requestState(req);
+  const done = state.turn.then(change);
+  state.turn = done.catch(() => undefined);
+  return done;
+}
+
+/** Notes a login the request has made. */
+export function holdLogin(req: object, login: StoredLogin | undefined): void {
+  if (login !== undefined) requestState(req).held.set(login.userText, login);
 }
 
 /**

@@ -33,12 +33,41 @@ export interface SessionBinding {
 const BINDING = Symbol.for("logout-everywhere.session");
 
 export function bindingOf(target: object): SessionBinding | undefined {
-  return (target as { readonly [BINDING]?: SessionBinding })[BINDING];
+  return (target as { readonly [BINDING]?: SessionBinding })[BINDING] ?? DataBinding.of(target);
 }
 
-/** Ties a binding to plain session data, as `get` returns it. */
+/** Hands back the object it is given, so that a subclass adds its private field to that object. */
+class Adopt {
+  constructor(target: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: the point of the class
+    return target;
+  }
+}
+
+/**
+ * Ties a binding to plain session data, as `get` returns it, by a private field: it is on the object and yet invisible to all
+ * but this module, and it costs a tenth of what defining a hidden property does, on every read.
+ */
+class DataBinding extends Adopt {
+  readonly #binding: SessionBinding;
+
+  constructor(data: object, binding: SessionBinding) {
+    super(data);
+    this.#binding = binding;
+  }
+
+  static of(data: object): SessionBinding | undefined {
+    return #binding in data ? data.#binding : undefined;
+  }
+}
+
 export function bindData(data: object, binding: SessionBinding): void {
-  Object.defineProperty(data, BINDING, { value: binding, configurable: true });
+  new DataBinding(data, binding);
+}
+
+/** Shows the binding of plain data to the library's other copy (ESM, CommonJS) too. */
+export function shareBinding(data: object): void {
+  Object.defineProperty(data, BINDING, { value: bindingOf(data), configurable: true });
 }
 
 /** Ties a binding to a Session and guards it against data that would make express-session hang. */
@@ -47,7 +76,8 @@ export function bindSession(session: object, binding: SessionBinding): void {
   Object.defineProperty(session, "toJSON", JSON_GUARD);
 }
 
-const SETTLED: Promise<unknown> = Promise.resolve();
+/** The `tail` of a session that nobody has saved yet. */
+export const SETTLED: Promise<unknown> = Promise.resolve();
 
 /** Of a session that has never been stored. */
 export function newBinding(sid: string | undefined): SessionBinding {

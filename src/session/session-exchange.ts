@@ -6,7 +6,7 @@ import type { LogoutJournal } from "./logout-journal.js";
 import type { MountGenerate } from "./mount-generate.js";
 import { newNonce } from "./nonce.js";
 import type { HeadTemplate, StoredLogin } from "./record.js";
-import { requestState } from "./request-state.js";
+import { holdLogin } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { takeRecord } from "./scripts/take-record.js";
 import { bindSession, newBinding, type SessionBinding } from "./session-binding.js";
@@ -120,7 +120,7 @@ export class SessionExchange {
     req.sessionID = fresh.sid;
     req.session = fresh.session;
     this.#parts.retired.retire(old.sid);
-    requestState(req).login = fresh.binding.login;
+    holdLogin(req, fresh.binding.login);
   }
 }
 

@@ -8,7 +8,7 @@ import type { StoredRecord } from "./record.js";
 import type { SignedOutReason } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { fadeRecord } from "./scripts/fade-record.js";
-import { bindData, newBinding, type SessionBinding } from "./session-binding.js";
+import { bindData, SETTLED, type SessionBinding } from "./session-binding.js";
 import type { CorruptEvent, StoreEvents } from "./store-events.js";
 
 /** A session that may be used, or why there is none. */
@@ -89,13 +89,6 @@ function loadedBinding(
   { head, login, payload }: StoredRecord,
   dataUser: string | undefined,
 ): SessionBinding {
-  return {
-    ...newBinding(sid),
-    kind: "loaded",
-    head,
-    bare: payload === undefined,
-    login,
-    payload,
-    dataUser,
-  };
+  const bare = payload === undefined;
+  return { sid, kind: "loaded", head, bare, login, payload, dataUser, nonce: undefined, tail: SETTLED };
 }

@@ -19,8 +19,11 @@ export interface CurrentSession {
   readonly binding: SessionBinding;
 }
 
-/** The request's session; throws a `TypeError` if the request has none that this store could know. */
-export function currentSession(where: string, req: unknown): CurrentSession {
+/**
+ * The request's session; throws a `TypeError` if the request has none that this store could know, and, unless `"even if ended"`,
+ * `ERR_LOGIN_SUPERSEDED` if another request has ended it.
+ */
+export function currentSession(where: string, req: unknown, when?: "even if ended"): CurrentSession {
   if (typeof req !== "object" || req === null) {
     throw misuse(`${where}: expected a request, got ${kindOf(req)}`, "ERR_INVALID_ARG_TYPE");
   }
@@ -33,6 +36,7 @@ export function currentSession(where: string, req: unknown): CurrentSession {
     );
   }
   if (typeof sid !== "string") {
+    if (when === "even if ended" && binding.sid !== undefined) return { sid: binding.sid, session, binding };
     throw new LoginError("ERR_LOGIN_SUPERSEDED", "The request's session has been ended by another request meanwhile");
   }
   return { sid, session, binding };

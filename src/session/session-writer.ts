@@ -35,8 +35,8 @@ export interface SessionSnapshot {
 /** `fenced`: the record has meanwhile been ended, or belongs to another login; nothing was written. */
 export type WriteOutcome = "written" | "extended" | "removed" | "fenced" | "superseded";
 
-/** Says how a user who appears in the data is stamped. */
-export type StampSource = (userText: string, deadline: Deadline) => Promise<Stamp>;
+/** Says how a user who appears in the data is stamped; `"ended"` when a logout has ended the login it would go on from. */
+export type StampSource = (userText: string, deadline: Deadline) => Promise<Stamp | "ended">;
 
 /** Tries to place a changed cookie before giving up to other requests that change it as well. */
 const MAX_COOKIE_TRIES = 3;
@@ -64,6 +64,7 @@ export class SessionWriter {
     return inOrder(binding, async () => {
       if (binding.kind === "foreign") return await overwriteStored(this.#parts, sid, snapshot, deadline);
       const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
+      if (stamp === "ended") return "superseded";
       if (binding.kind === "new") return await this.#insert(sid, binding, snapshot, stamp, deadline);
       if (stamp !== undefined || snapshot.lifetimeMs === 0) {
         return await this.#update(sid, binding, snapshot, stamp, deadline);
@@ -140,7 +141,7 @@ export class SessionWriter {
     { dataUser }: SessionSnapshot,
     stampFor: StampSource,
     deadline: Deadline,
-  ): Promise<Stamp | undefined> {
+  ): Promise<Stamp | "ended" | undefined> {
     if (dataUser === binding.dataUser || dataUser === binding.login?.userText) return undefined;
     if (dataUser !== undefined) return await stampFor(dataUser, deadline);
     return { head: anonymousHead(newNonce()), login: undefined, confirm: false };

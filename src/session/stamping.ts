@@ -9,17 +9,19 @@ import { decodeUserText } from "./user-id.js";
 /**
  * How a user is stamped who appears in the session data (the `userId` option): with the attempt this request began for that
  * user; else, if the request came (or has since been) logged in as that user, with the stamp it has, so that a request
- * overtaken by a logout cannot renew itself; else as a new login under the current generation.
+ * overtaken by a logout cannot renew itself; else as a new login under the current generation. `"ended"`: that stamp went with
+ * the session it was in.
  */
 export async function stampFor(
   generations: Generations,
   state: RequestState | undefined,
   userText: string,
   deadline: Deadline,
-): Promise<Stamp> {
+): Promise<Stamp | "ended"> {
   const attempted = state?.attempts.get(userText);
-  const held = state?.login;
-  if (attempted === undefined && held?.userText === userText) {
+  const held = state?.held.get(userText);
+  if (attempted === undefined && held === "ended") return "ended";
+  if (attempted === undefined && held !== undefined && held !== "ended") {
     return { head: inheritedLoginHead(held, held.generation, newNonce()), login: held, confirm: false };
   }
   const generation = attempted ?? (await generations.ensure(userText, deadline));

@@ -1,5 +1,5 @@
 import { defineScript, type Script } from "../../redis/script.js";
-import { NOW_MS } from "./lua-parts.js";
+import { NOW_MS, OWN_AT } from "./lua-parts.js";
 
 /** `written` carries the login time for a head that has one to fill in. */
 export type InsertReply = { readonly kind: "written"; readonly at: string } | { readonly kind: "taken" };
@@ -12,14 +12,13 @@ const LUA = `
 -- ARGV[3] payload                     ARGV[4] time to live, ms
 -- reply {1, login time or ''} written · {0} the key holds something else
 ${NOW_MS}
+${OWN_AT}
 local before, after = ARGV[1], ARGV[2]
 local at = ''
 if after ~= '' then at = string.format('%.0f', now_ms()) end
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  local got = redis.pcall('GETRANGE', KEYS[1], 0, #before + #at + #after - 1)
-  if type(got) ~= 'string' or string.sub(got, 1, #before) ~= before then return {0} end
-  at = string.sub(got, #before + 1, #before + #at)
-  if string.sub(got, #before + #at + 1, #before + #at + #after) ~= after then return {0} end
+  at = own_at(before, after, at)
+  if not at then return {0} end
 end
 redis.call('SET', KEYS[1], before .. at .. after .. ARGV[3], 'PX', ARGV[4])
 return {1, at}

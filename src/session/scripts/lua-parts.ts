@@ -16,6 +16,19 @@ local function has_head(head, bare)
   return got == head or string.sub(got, 1, #head + 2) == head .. ',,'
 end`;
 
+/**
+ * `own_at(before, after, at)`: the login time in the record under KEYS[1] if its head is `before`, a time as long as `at`, `after`:
+ * a nonce in it makes that the caller's own write. `nil` if it is not.
+ */
+export const OWN_AT = `
+local function own_at(before, after, at)
+  if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
+  local got = redis.pcall('GETRANGE', KEYS[1], 0, #before + #at + #after - 1)
+  if type(got) ~= 'string' or string.sub(got, 1, #before) ~= before then return nil end
+  if string.sub(got, #before + #at + 1, #before + #at + #after) ~= after then return nil end
+  return string.sub(got, #before + 1, #before + #at)
+end`;
+
 /** `now_ms()`: Redis' clock in epoch milliseconds. */
 export const NOW_MS = `
 local function now_ms()

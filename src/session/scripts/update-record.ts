@@ -1,5 +1,5 @@
 import { defineScript, type Script } from "../../redis/script.js";
-import { HAS_HEAD, NOW_MS } from "./lua-parts.js";
+import { HAS_HEAD, NOW_MS, OWN_AT } from "./lua-parts.js";
 
 export type UpdateReply =
   | { readonly kind: "written"; readonly at: string }
@@ -7,7 +7,8 @@ export type UpdateReply =
   | { readonly kind: "fenced" };
 
 const LUA = `
--- update-record: replaces a session's record if it still has the head it was loaded with (compare-and-set).
+-- update-record: replaces a session's record if it still has the head it was loaded with (compare-and-set). A new head has a
+-- nonce, by which the same command is recognised when the driver sent it again.
 -- KEYS[1] session record
 -- ARGV[1] head it must have          ARGV[2] '1' if that is a bare user,generation
 -- ARGV[3] new head up to the login time   ARGV[4] new head after it, '' if there is no time to fill in
@@ -17,7 +18,14 @@ const LUA = `
 -- reply {1, login time or ''} written · {2} removed · {0} the head differs or the record is gone
 ${HAS_HEAD}
 ${NOW_MS}
-if not has_head(ARGV[1], ARGV[2] == '1') then return {0} end
+${OWN_AT}
+local at = ''
+if ARGV[4] ~= '' then at = string.format('%.0f', now_ms()) end
+if not has_head(ARGV[1], ARGV[2] == '1') then
+  local written = own_at(ARGV[3], ARGV[4], at)
+  if written then return {1, written} end
+  return {0}
+end
 local ttl = ARGV[6]
 if ttl == '' then ttl = redis.call('PTTL', KEYS[1]) end
 ttl = tonumber(ttl)
@@ -29,8 +37,6 @@ if ttl == 0 or (ttl < 0 and ARGV[6] ~= '') then
   redis.call('DEL', KEYS[1])
   return {2}
 end
-local at = ''
-if ARGV[4] ~= '' then at = string.format('%.0f', now_ms()) end
 local record = ARGV[3] .. at .. ARGV[4] .. ARGV[5]
 if ttl < 0 then
   redis.call('SET', KEYS[1], record)
