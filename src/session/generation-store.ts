@@ -117,8 +117,8 @@ export class GenerationStore extends session.Store {
   /** @internal Called by `req.session.regenerate()`: ends the session and puts a new one on the request. */
   override regenerate(req: SessionRequest, callback: (error?: unknown) => unknown): void {
     const left = bindingOf(req.session ?? {}) === undefined ? this.destroy(req.sessionID) : this.#leave(req);
-    deliver(
-      left.finally(() => this.generate(req)),
+    void deliver(
+      left.finally(() => this.#generate(req)),
       callback,
     );
   }

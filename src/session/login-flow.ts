@@ -88,7 +88,7 @@ export class LoginFlow {
     let taken = false;
     try {
       await old.binding.tail;
-      taken = await this.#parts.exchange.take(old);
+      taken = login !== undefined && (await this.#parts.exchange.take(old));
       await this.#parts.endSession(old.sid);
     } finally {
       if (login !== undefined && !taken) requestState(req).held.set(login.userText, "ended");

@@ -1,7 +1,8 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
-import { overwriteStored, storedBinding } from "./foreign-data.js";
+import { overwriteStored, storedSession } from "./foreign-data.js";
 import type { Generations } from "./generations.js";
+import { hasLifetime } from "./lifetime.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { newNonce } from "./nonce.js";
 
@@ -83,6 +84,8 @@ export class SessionWriter {
     if (kind === "new") return Promise.resolve("extended");
     if (lifetimeMs === 0) return this.remove(sid, binding);
     if (kind === "foreign") return this.#touchStored(sid, cookie, lifetimeMs);
+    // A bare record that no mount has given a cookie lives as long as its writer said, until somebody says otherwise.
+    if (payload === undefined && !hasLifetime(cookie)) return Promise.resolve("extended");
     const prefix = cookiePrefix(cookie);
     if (payload === undefined || startsWithCookie(payload, prefix)) return this.#extend(sid, binding.login, lifetimeMs);
     const deadline = this.#parts.redis.deadline();
@@ -97,10 +100,12 @@ export class SessionWriter {
 
   /** A touch by hand, with data of unknown origin: what is stored has to be looked at first. */
   async #touchStored(sid: string, cookie: unknown, lifetimeMs: number): Promise<WriteOutcome> {
-    const stored = await storedBinding(this.#parts, sid);
+    const stored = await storedSession(this.#parts, sid);
     if (stored === undefined) return "fenced";
-    if (typeof cookie === "object" && cookie !== null) return await this.touch(sid, stored, cookie, lifetimeMs);
-    return await this.#extend(sid, stored.login, lifetimeMs);
+    if (typeof cookie === "object" && cookie !== null) return await this.touch(sid, stored.binding, cookie, lifetimeMs);
+    // Data without a cookie (`touch(sid, null)`) asks for no other life than the session has.
+    const own = stored.cookie;
+    return await this.touch(sid, stored.binding, own, this.#parts.lifetimes.ofCookie(own));
   }
 
   /** Removes a record whose cookie's time is over, if it is still the one that was loaded. */
@@ -229,7 +234,7 @@ export class SessionWriter {
     deadline: Deadline,
   ): Promise<WriteOutcome> {
     const { redis, recent, sessionPrefix, lifetimes } = this.#parts;
-    const ttlMs = String(lifetimes.ttlMs(snapshot.lifetimeMs, binding.login));
+    const ttlMs = lifetimes.replacementTtlMs(snapshot.lifetimeMs, binding.login);
     const prefix = snapshot.payload.slice(0, cookieEnd(snapshot.payload));
     let stored = binding.payload ?? "";
     for (let tries = 0; tries < MAX_COOKIE_TRIES; tries += 1) {
