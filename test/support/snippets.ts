@@ -53,13 +53,13 @@ interface Module {
   readonly parts: { readonly fromLine: number; readonly pageLine: number }[];
 }
 
-/** Compiles all snippets strictly against src; answers a line `page:line message` for each error. */
-export function compileSnippets(): string[] {
-  const modules = new Map(
-    pages()
-      .flatMap(modulesOf)
-      .map((module) => [module.file, module]),
-  );
+/**
+ * Compiles the snippets of all pages strictly against src, and of `extra` pages that are no files; answers a line
+ * `page:line message` for each error.
+ */
+export function compileSnippets(extra: Readonly<Record<string, string>> = {}): string[] {
+  const texts = [...pages().map((page): [string, string] => [page, readPage(page)]), ...Object.entries(extra)];
+  const modules = new Map(texts.flatMap(([page, text]) => modulesOf(page, text)).map((each) => [each.file, each]));
   const options: ts.CompilerOptions = {
     ...baseOptions(),
     noEmit: true,
