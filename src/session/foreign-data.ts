@@ -1,7 +1,9 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
+import type { CookieLifetime } from "./lifetime.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { newNonce } from "./nonce.js";
+import { parsePayload } from "./payload.js";
 import type { RecentSessions } from "./recent-sessions.js";
 import { anonymousHead, parseRecord } from "./record.js";
 import { overwritePayload } from "./scripts/overwrite-payload.js";
@@ -32,19 +34,38 @@ export async function overwriteStored(
   }
   const sentAtMs = performance.now();
   const ttlMs = String(lifetimes.ttlMs(lifetimeMs, undefined));
-  await redis.run(overwritePayload, key, [payload, ttlMs, anonymousHead(newNonce()).before], deadline);
+  const args = [payload, ttlMs, anonymousHead(newNonce()).before, lifetimes.absoluteTtlMs];
+  const outcome = await redis.run(overwritePayload, key, args, deadline);
   recent.rememberExtension(sid, sentAtMs, lifetimeMs);
-  return "written";
+  return outcome;
 }
 
-/** What is stored under a session ID, as if it had just been loaded; `undefined` if that is no record. */
-export async function storedBinding(
-  { redis, sessionPrefix }: ForeignDataParts,
+/** What is stored under a session ID. */
+export interface StoredSession {
+  /** As if it had just been loaded. */
+  readonly binding: SessionBinding;
+  /** The cookie in it; none in a bare record. */
+  readonly cookie: CookieLifetime | undefined;
+}
+
+/** What is stored under a session ID; `undefined` if that is no session, or one whose time is over. */
+export async function storedSession(
+  { redis, lifetimes, sessionPrefix }: ForeignDataParts,
   sid: string,
-): Promise<SessionBinding | undefined> {
+): Promise<StoredSession | undefined> {
   const [text] = await redis.mget([sessionPrefix + sid]);
   const record = typeof text === "string" ? parseRecord(text) : undefined;
-  if (record === undefined) return undefined;
+  if (record === undefined || lifetimes.isOver(record.login)) return undefined;
   const { head, login, payload } = record;
-  return { ...foreignBinding(), kind: "loaded", head, bare: payload === undefined, login, payload };
+  const data = payload === undefined ? undefined : parsePayload(payload);
+  if (typeof data === "string") return undefined;
+  const binding: SessionBinding = {
+    ...foreignBinding(),
+    kind: "loaded",
+    head,
+    bare: payload === undefined,
+    login,
+    payload,
+  };
+  return { binding, cookie: data?.cookie };
 }

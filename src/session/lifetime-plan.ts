@@ -19,6 +19,11 @@ export class LifetimePlan {
     return lifetimeMs(cookie ?? {}, this.#policy);
   }
 
+  /** As an argument for scripts: `""` for none. */
+  get absoluteTtlMs(): string {
+    return String(this.#absoluteTtlMs ?? "");
+  }
+
   slackMs(lifetime: number): number {
     return touchSlackMs(lifetime, this.#policy);
   }
@@ -40,6 +45,12 @@ export class LifetimePlan {
     if (isNewLogin) return { ttlMs: String(Math.min(ttlMs, this.#absoluteTtlMs)), notAfterMs: "" };
     if (login.at === undefined) return { ttlMs: "", notAfterMs: "" };
     return { ttlMs: String(ttlMs), notAfterMs: String(login.at + this.#absoluteTtlMs) };
+  }
+
+  /** The TTL of a record whose cookie alone is replaced; `""` keeps what it has, under an absolute end of an unknown time. */
+  replacementTtlMs(lifetime: number, login: StoredLogin | undefined): string {
+    const isUnbounded = login !== undefined && login.at === undefined && this.#absoluteTtlMs !== undefined;
+    return isUnbounded ? "" : String(this.ttlMs(lifetime, login));
   }
 
   /** What a touch asks for; `undefined` when the life may not be extended. */

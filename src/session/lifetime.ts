@@ -27,6 +27,11 @@ export function lifetimeMs(cookie: CookieLifetime, policy: LifetimePolicy, nowMs
   return Math.min(Math.ceil(left), MAX_LIFETIME_MS);
 }
 
+/** True if a cookie says how long its session lives. */
+export function hasLifetime(cookie: unknown): boolean {
+  return typeof cookie === "object" && cookie !== null && !Number.isNaN(timeLeft(cookie, 0));
+}
+
 /**
  * How long after a touch the next may be left out: `touchIntervalMs`, but at most a tenth of the lifetime, so that short
  * sessions do not live noticeably longer than asked for.

@@ -11,14 +11,21 @@ const LUA = `
 -- also what other requests wrote there since.
 -- KEYS[1] session record
 -- ARGV[1] head it must have   ARGV[2] beginning the payload must have   ARGV[3] the beginning it gets
--- ARGV[4] time to live, ms
+-- ARGV[4] time to live, ms; '' keeps the time it has left
 -- reply {1} written · {0} the head differs or the record is gone · {2, payload} it begins otherwise
 local record = redis.pcall('GET', KEYS[1])
 if type(record) ~= 'string' then return {0} end
 if string.sub(record, 1, #ARGV[1]) ~= ARGV[1] then return {0} end
 local payload = string.sub(record, #ARGV[1] + 1)
 if string.sub(payload, 1, #ARGV[2]) ~= ARGV[2] then return {2, payload} end
-redis.call('SET', KEYS[1], ARGV[1] .. ARGV[3] .. string.sub(payload, #ARGV[2] + 1), 'PX', ARGV[4])
+local ttl = ARGV[4]
+if ttl == '' then ttl = redis.call('PTTL', KEYS[1]) end
+local changed = ARGV[1] .. ARGV[3] .. string.sub(payload, #ARGV[2] + 1)
+if tonumber(ttl) < 0 then
+  redis.call('SET', KEYS[1], changed)
+else
+  redis.call('SET', KEYS[1], changed, 'PX', ttl)
+end
 return {1}
 `;
 
