@@ -7,7 +7,7 @@ import { accountRoutes } from "./account.js";
 import { adminRoutes } from "./admin.js";
 import { errorHandler, notFound } from "./errors.js";
 import { signedInGuard } from "./guards.js";
-import { httpsOnly, sameOriginOnly, securityHeaders } from "./security.js";
+import { httpsOnly, noStore, sameOriginOnly, securityHeaders } from "./security.js";
 import { ABSOLUTE_TTL_MS, sessionOptions } from "./session.js";
 import { signInRoutes } from "./sign-in.js";
 import { Users } from "./users.js";
@@ -52,10 +52,12 @@ export async function createApp({ client, sessionSecret, trustProxy, adminMaxAge
 
   const app = express();
   app.disable("x-powered-by");
+  app.disable("etag");
   if (isBehindTls) app.set("trust proxy", trustProxy);
   app.use(securityHeaders(isBehindTls));
   if (isBehindTls) app.use(httpsOnly);
   app.use(express.static(fileURLToPath(new URL("public", import.meta.url)), { index: false, maxAge: "1h" }));
+  app.use(noStore);
   app.use(sameOriginOnly);
   app.use(session({ store, ...shop.sessionOptions }));
   app.use(express.urlencoded({ extended: false, limit: "8kb" }));

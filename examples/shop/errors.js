@@ -48,7 +48,6 @@ export function errorHandler(error, req, res, _next) {
     if (!res.writableEnded) res.destroy();
     return;
   }
-  res.set("Cache-Control", "private, no-store");
   if (status === 503) res.set("Retry-After", "5");
   if (req.path.startsWith("/api/")) res.status(status).json({ error: status === 503 ? "try_again" : "refused" });
   else sendPage(res, status, errorPage(error, status, res));

@@ -9,14 +9,12 @@ import { DEMO_USERS } from "./users.js";
 /** @typedef {import("logout-everywhere").Login} Login */
 
 /**
- * Sends a page that no cache keeps: after a logout the back button must not bring it back.
- *
  * @param {import("express").Response} res
  * @param {number} status
  * @param {Html} page
  */
 export function sendPage(res, status, page) {
-  res.status(status).set("Cache-Control", "private, no-store").type("html").send(page.text);
+  res.status(status).type("html").send(page.text);
 }
 
 /**
@@ -73,7 +71,7 @@ ${noticeBox(notice)}
 <dt>Generation</dt><dd><code id="generation">${login.generation}</code></dd>
 <dt>Signed in at</dt><dd>${time(login.at)}</dd>
 </dl>
-<p class="note">This login is good while the user's generation in Redis is the one above. To log this user out by hand:
+<p class="note">This login is good while the user's generation in the store is the one above. On Redis, this logs the user out by hand:
 <code>redis-cli INCR user_login_age:${user.id}</code></p>
 </section>
 <section class="card" aria-labelledby="devices">

@@ -31,6 +31,18 @@ export function securityHeaders(isBehindTls) {
 }
 
 /**
+ * No cache keeps what the shop answers: after a logout the back button must not bring it back.
+ *
+ * @param {Request} _req
+ * @param {Response} res
+ * @param {NextFunction} next
+ */
+export function noStore(_req, res, next) {
+  res.set("Cache-Control", "private, no-store");
+  next();
+}
+
+/**
  * Behind TLS the session cookie is sent through https only; through plain http nobody could stay signed in.
  *
  * @param {Request} req
