@@ -10,7 +10,14 @@ import type { Generate } from "./mount-generate.js";
 import { serializeSession } from "./payload.js";
 import { type ReadRequestOptions, readRequestSession } from "./read-request.js";
 import { holdLogin, inTurn, requestState, type SignedOutReason } from "./request-state.js";
-import { bindingOf, bindSession, foreignBinding, newBinding, type SessionBinding } from "./session-binding.js";
+import {
+  bindingOf,
+  bindSession,
+  foreignBinding,
+  newBinding,
+  type SessionBinding,
+  shareBinding,
+} from "./session-binding.js";
 import type { SessionRequest } from "./session-request.js";
 import type { GenerationStoreOptions } from "./store-options.js";
 import { type StoreParts, storeParts } from "./store-parts.js";
@@ -70,11 +77,8 @@ export class GenerationStore extends session.Store {
   override get(sid: string, callback: (error: unknown, session?: SessionData | null) => void): void;
   override get(sid: string, callback?: Callback<SessionData | null>): Promise<SessionData | null> | undefined {
     const loaded = this.#parts.loader.load(sid);
-    if (typeof callback !== "function")
-      return deliver(
-        loaded.then(({ data }) => data),
-        undefined,
-      );
+    // With a callback it is express-session that asks: it makes a Session of the data, and that is shared anyway.
+    if (typeof callback !== "function") return deliver(loaded.then(sharedData), undefined);
     return deliver(loaded, (error, outcome) => {
       this.#refusal = outcome?.reason;
       try {
@@ -175,7 +179,7 @@ export class GenerationStore extends session.Store {
       const { login } = binding;
       const { held } = requestState(req);
       if (login !== undefined && !held.has(login.userText)) held.set(login.userText, login);
-      this.#parts.retired.watch(req, binding.sid);
+      this.#parts.retired.watch(req, binding.sid, binding.readAt);
     }
     return created;
   }
@@ -301,6 +305,11 @@ export class GenerationStore extends session.Store {
     bindSession(data, binding);
     return binding;
   }
+}
+
+function sharedData({ data }: { readonly data: SessionData | null }): SessionData | null {
+  if (data !== null) shareBinding(data);
+  return data;
 }
 
 function isSessionOf(sid: string, data: object): boolean {

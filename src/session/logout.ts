@@ -67,8 +67,6 @@ export class Logout {
 
   async #others(req: SessionRequest, durability: Durability): Promise<LogoutReceipt> {
     const old = currentSession("logoutOthers", req);
-    // Before anything is raised: a request that cannot get a new session ID would log itself out too.
-    ensureHeadersOpen(req);
     const { login } = old.binding;
     if (login === undefined) {
       throw new LoginError(

@@ -26,6 +26,8 @@ export interface SessionBinding {
   dataUser: string | undefined;
   /** See `nonceOf`. */
   nonce: string | undefined;
+  /** When it was read, as `RetiredSessions` counts. */
+  readonly readAt: number;
   /** Ends when all saves of this object so far have. */
   tail: Promise<unknown>;
 }
@@ -90,6 +92,7 @@ export function newBinding(sid: string | undefined): SessionBinding {
     payload: undefined,
     dataUser: undefined,
     nonce: undefined,
+    readAt: 0,
     tail: SETTLED,
   };
 }

@@ -38,10 +38,11 @@ export class SessionLoader {
   }
 
   async load(sid: string): Promise<LoadOutcome> {
+    const readAt = this.#parts.retired.moment;
     const outcome = await this.#parts.reader.read(sid);
     switch (outcome.kind) {
       case "live":
-        return this.#use(sid, outcome.record);
+        return this.#use(sid, outcome.record, readAt);
       case "stale":
         this.#fade(sid, outcome.record);
         return LOGGED_OUT;
@@ -54,7 +55,7 @@ export class SessionLoader {
     }
   }
 
-  #use(sid: string, record: StoredRecord): LoadOutcome {
+  #use(sid: string, record: StoredRecord, readAt: number): LoadOutcome {
     const { dataUser, lifetimes } = this.#parts;
     if (lifetimes.isOver(record.login)) return NOT_FOUND;
     const data = record.payload === undefined ? emptySessionData() : parsePayload(record.payload);
@@ -67,7 +68,7 @@ export class SessionLoader {
       return this.#unusable("userId option");
     }
     if (named !== undefined && named !== record.login?.userText) return this.#unusable("user");
-    bindData(data, loadedBinding(sid, record, named));
+    bindData(data, loadedBinding(sid, record, named, readAt));
     return { data, reason: undefined };
   }
 
@@ -88,7 +89,8 @@ function loadedBinding(
   sid: string,
   { head, login, payload }: StoredRecord,
   dataUser: string | undefined,
+  readAt: number,
 ): SessionBinding {
   const bare = payload === undefined;
-  return { sid, kind: "loaded", head, bare, login, payload, dataUser, nonce: undefined, tail: SETTLED };
+  return { sid, kind: "loaded", head, bare, login, payload, dataUser, nonce: undefined, readAt, tail: SETTLED };
 }

@@ -4,10 +4,16 @@ import type { CommandTest } from "./tcp-proxy.js";
 
 const HOLDABLE = new Set(["get", "mget", "del", "eval", "evalsha"]);
 
-/** A client whose commands can be stopped before they are sent: forces the order in which concurrent requests reach Redis. */
+interface Hold {
+  readonly matches: CommandTest;
+  readonly gate: Gate;
+  readonly isReplyHeld: boolean;
+}
+
+/** A client whose commands or replies can be stopped: forces the order in which concurrent requests meet Redis. */
 export class HeldClient {
   readonly client: RedisClient;
-  #holds: { readonly matches: CommandTest; readonly gate: Gate }[] = [];
+  readonly #holds: Hold[] = [];
 
   constructor(client: RedisClient) {
     this.client = new Proxy(client, {
@@ -20,17 +26,33 @@ export class HeldClient {
     });
   }
 
-  /** Stops the first command that matches until the gate is opened. */
+  /** Stops the first command that matches, before it is sent. */
   hold(matches: CommandTest): Gate {
+    return this.#add(matches, false);
+  }
+
+  /** Lets the first command that matches run, and stops its reply. */
+  holdReply(matches: CommandTest): Gate {
+    return this.#add(matches, true);
+  }
+
+  #add(matches: CommandTest, isReplyHeld: boolean): Gate {
     const gate = new Gate();
-    this.#holds.push({ matches, gate });
+    this.#holds.push({ matches, gate, isReplyHeld });
     return gate;
   }
 
-  async #send(words: readonly string[], send: () => unknown): Promise<unknown> {
+  #send(words: readonly string[], send: () => unknown): unknown {
     const index = this.#holds.findIndex(({ matches }) => matches(words));
     const [hold] = index < 0 ? [] : this.#holds.splice(index, 1);
-    if (hold !== undefined) await hold.gate.pass();
-    return send();
+    if (hold === undefined) return send();
+    return hold.isReplyHeld ? passed(send(), hold.gate) : hold.gate.pass().then(send);
   }
+}
+
+async function passed(reply: unknown, gate: Gate): Promise<unknown> {
+  const [settled] = await Promise.allSettled([reply]);
+  await gate.pass();
+  if (settled.status === "rejected") throw settled.reason;
+  return settled.value;
 }

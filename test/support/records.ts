@@ -14,15 +14,21 @@ export interface RecordInRedis {
 /** All records under session keys. */
 export async function recordsIn(client: Redis): Promise<RecordInRedis[]> {
   const keys = await client.keys("session:*");
-  const records: RecordInRedis[] = [];
-  for (const key of keys) {
-    const text = await client.get(key);
-    if (text === null || text.startsWith("~taken:")) continue;
+  const texts = keys.length === 0 ? [] : await client.mget(keys);
+  const users = [...new Set(texts.map((text) => userOfRecord(text)))].filter((user) => user !== "");
+  const counters = users.length === 0 ? [] : await client.mget(users.map((user) => `user_login_age:${user}`));
+  const counterOf = new Map(users.map((user, index) => [user, counters[index]]));
+  return keys.flatMap((key, index) => {
+    const text = texts[index] ?? null;
+    if (text === null || text.startsWith("~taken:")) return [];
     const [user = "", generation = ""] = text.split(",");
-    const counter = user === "" ? null : await client.get(`user_login_age:${user}`);
-    records.push({ sid: key.slice("session:".length), user, generation, isLive: counter === generation, text });
-  }
-  return records;
+    const isLive = user !== "" && counterOf.get(user) === generation;
+    return [{ sid: key.slice("session:".length), user, generation, isLive, text }];
+  });
+}
+
+function userOfRecord(text: string | null): string {
+  return text?.split(",")[0] ?? "";
 }
 
 /** The session IDs under which this (encoded) user is logged in. */
