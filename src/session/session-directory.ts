@@ -5,6 +5,7 @@ import type { LogoutJournal } from "./logout-journal.js";
 import type { RecentSessions } from "./recent-sessions.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { endRecord } from "./scripts/end-record.js";
+import { shareBinding } from "./session-binding.js";
 import type { SessionLoader } from "./session-loader.js";
 
 export interface DirectoryParts {
@@ -44,7 +45,9 @@ export class SessionDirectory {
     for await (const batch of scanNames(redis, sessionPrefix)) {
       const loaded = await Promise.all(batch.map((sid) => loader.load(sid)));
       for (const [index, { data }] of loaded.entries()) {
-        if (data !== null) sessions.push(Object.assign(data, { id: batch[index] ?? "" }));
+        if (data === null) continue;
+        shareBinding(data);
+        sessions.push(Object.assign(data, { id: batch[index] ?? "" }));
       }
     }
     return sessions;
