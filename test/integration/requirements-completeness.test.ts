@@ -57,8 +57,8 @@ describe("R-G8: as complete as DELETE FROM user_login_session WHERE user_id = â€
     const random = randomNumbers(20_260);
     const users = ["100", "200", "100,1"];
     const table = new Map<Browser, string>();
-    const devices = Array.from({ length: 8 }, browser);
-    for (let step = 0; step < 120; step += 1) {
+    const devices = Array.from({ length: 6 }, browser);
+    for (let step = 0; step < 80; step += 1) {
       const device = devices[random(devices.length)] ?? browser();
       const user = users[random(users.length)] ?? "100";
       const action = random(6);
@@ -75,7 +75,8 @@ describe("R-G8: as complete as DELETE FROM user_login_session WHERE user_id = â€
       }
       expect(await Promise.all(devices.map(userOf))).toEqual(devices.map((each) => table.get(each) ?? null));
     }
-  });
+    // The embedded mock runs Lua in JavaScript: slowly.
+  }, 60_000);
 });
 
 /** Reproducible numbers (a linear congruential generator), each below `limit`. */
