@@ -39,6 +39,7 @@ export function accountRoutes({ store, users, signedIn, sessionOptions }) {
 
         // After the change, never before: a sign-in with the old password that slips in between is among those ended here.
         res.locals["retryPath"] = "/log-out-everywhere";
+        res.locals["done"] = "Your password is changed.";
         try {
           await store.logoutOthers(req, { reason: "password change" });
         } catch (error) {

@@ -63,9 +63,10 @@ function errorPage(error, status, res) {
   if (error.code === "ERR_LOGIN_SUPERSEDED") return signInPage({ notice: "superseded" });
   if (error.code === "ERR_NOT_LOGGED_IN") return signInPage({ notice: "not_found" });
   if (error.code === "ERR_LOGOUT_UNCONFIRMED") {
-    const { retryPath } = res.locals;
+    const { retryPath, done } = res.locals;
     return messagePage({
       title: "Please try again",
+      done,
       text: "It is not certain that the logout took effect: the shop did not hear back from its session storage. Doing it again is safe.",
       retryPath,
     });

@@ -149,16 +149,17 @@ ${users.map(
 }
 
 /**
- * @param {{ title: string, text: string, retryPath?: string | undefined }} message
+ * @param {{ title: string, text: string, done?: string | undefined, retryPath?: string | undefined }} message
  * @returns {Html}
  */
-export function messagePage({ title, text, retryPath }) {
+export function messagePage({ title, text, done, retryPath }) {
   return layout({
     title,
     main: html`<section class="card narrow">
 <h1>${title}</h1>
+${done && html`<p>${done}</p>`}
 <p>${text}</p>
-${retryPath && html`<form method="post" action="${retryPath}"><button>Do it again</button></form>`}
+${retryPath && html`<form method="post" action="${retryPath}"><button>${retryPath === "/log-out-everywhere" ? "Log out everywhere" : "Do it again"}</button></form>`}
 <p><a href="/">Back to the shop</a></p>
 </section>`,
   });

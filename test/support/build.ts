@@ -17,6 +17,9 @@ import { promisify } from "node:util";
 /** The repository. */
 export const ROOT: string = fileURLToPath(new URL("../..", import.meta.url));
 
+/** For the `beforeAll` that may have to build, on a busy machine. */
+export const BUILD_TIMEOUT_MS = 180_000;
+
 /** What the build writes last. */
 const LAST_OUTPUT = join(ROOT, "dist/cjs/package.json");
 const INPUTS = ["src", "scripts/build.mjs", "tsconfig.base.json", "tsconfig.cjs.json", "tsconfig.esm.json"];
@@ -26,7 +29,7 @@ const POLL_MS = 100;
 
 /**
  * Builds `dist` unless it is newer than all that goes into it. Safe when several test workers ask at once: one builds, the
- * others wait for it. Allow it a minute in a `beforeAll`.
+ * others wait for it. Call it in a `beforeAll` with `BUILD_TIMEOUT_MS`.
  */
 export async function ensureBuilt(): Promise<void> {
   while (!isFresh()) {
