@@ -31,7 +31,7 @@ export class RetiredSessions {
     Object.defineProperty(req, "sessionID", {
       configurable: true,
       enumerable: true,
-      get: () => (watching && this.#isRetiredSince(sid, readAt) ? undefined : current),
+      get: () => (watching && this.isRetiredSince(sid, readAt) ? undefined : current),
       set: (value: unknown) => {
         watching = false;
         current = value;
@@ -40,8 +40,8 @@ export class RetiredSessions {
   }
 
   /** An ID can come back, with an application's own `genid`: only requests from before its end are concerned. */
-  #isRetiredSince(sid: string, readAt: number): boolean {
+  isRetiredSince(sid: string, moment: number): boolean {
     const retiredAt = this.#retiredAt.get(sid);
-    return retiredAt !== undefined && retiredAt > readAt;
+    return retiredAt !== undefined && retiredAt > moment;
   }
 }

@@ -8,6 +8,7 @@ import { newNonce } from "./nonce.js";
 
 import type { RecentSessions } from "./recent-sessions.js";
 import { anonymousHead, type HeadTemplate, headOfSavedBare, type StoredLogin } from "./record.js";
+import type { RetiredSessions } from "./retired-sessions.js";
 import { deleteRecord } from "./scripts/delete-record.js";
 import { insertRecord } from "./scripts/insert-record.js";
 import { replaceCookie } from "./scripts/replace-cookie.js";
@@ -46,6 +47,7 @@ export interface WriterParts {
   readonly redis: RedisConnection;
   readonly generations: Generations;
   readonly recent: RecentSessions;
+  readonly retired: RetiredSessions;
   readonly toucher: SessionToucher;
   readonly lifetimes: LifetimePlan;
   readonly sessionPrefix: string;
@@ -62,11 +64,18 @@ export class SessionWriter {
   /** Saves a snapshot, after all earlier saves of the same object. `stampFor` says how a user that appears is stamped. */
   save(sid: string, binding: SessionBinding, snapshot: SessionSnapshot, stampFor: StampSource): Promise<WriteOutcome> {
     const deadline = this.#parts.redis.deadline();
+    const calledAt = this.#parts.retired.moment;
     return inOrder(binding, async () => {
       if (binding.kind === "foreign") return await overwriteStored(this.#parts, sid, snapshot, deadline);
       const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
       if (stamp === "ended") return "superseded";
-      if (binding.kind === "new") return await this.#insert(sid, binding, snapshot, stamp, deadline);
+      if (binding.kind === "new") {
+        const outcome = await this.#insert(sid, binding, snapshot, stamp, deadline);
+        // destroy() did not wait for this save, and found nothing to delete yet.
+        if (outcome !== "written" || !this.#parts.retired.isRetiredSince(sid, calledAt)) return outcome;
+        await this.deleteHead(sid, binding.head, binding.bare, deadline);
+        return "fenced";
+      }
       if (stamp !== undefined || snapshot.lifetimeMs === 0) {
         return await this.#update(sid, binding, snapshot, stamp, deadline);
       }

@@ -65,7 +65,7 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
   const loader = new SessionLoader({ redis, reader, dataUser, lifetimes, retired, events, sessionPrefix });
   const directory = new SessionDirectory({ redis, loader, recent, retired, journal, sessionPrefix });
   const toucher = new SessionToucher(redis);
-  const writer = new SessionWriter({ redis, generations, recent, toucher, lifetimes, sessionPrefix });
+  const writer = new SessionWriter({ redis, generations, recent, retired, toucher, lifetimes, sessionPrefix });
   const exchange = new SessionExchange({
     redis,
     writer,
