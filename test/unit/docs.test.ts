@@ -85,6 +85,21 @@ test("docs: every row of the requirements that is built links to a file with a t
   }
 });
 
+test.each(
+  readPage("docs/guarantees.md")
+    .split(/^## (?=G\d)/m)
+    .slice(1),
+)("docs: a guarantee names its tests, %#", (section) => {
+  const [, tests = ""] = /^- \*\*Tests\*\*: (.*)$/m.exec(section) ?? [];
+  const links = [...tests.matchAll(/\]\(\.\.\/([^)]+)\) \(([^)]+)\)/g)];
+  expect(links.length, section.slice(0, 40)).toBeGreaterThan(0);
+  for (const [, file = "", names = ""] of links) {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    for (const name of names.split(", "))
+      expect(text, `${file} has no test ${name}`).toMatch(new RegExp(`\\b${name}\\b.*: `));
+  }
+});
+
 test("docs: the errors page is reachable under the anchors that other pages use", () => {
   expect(anchorsOf("docs/errors.md").has("err_logout_unconfirmed")).toBe(true);
 });
