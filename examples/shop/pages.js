@@ -106,7 +106,7 @@ function passwordForm(user) {
 <h2 id="change-password">Change password</h2>
 <p>Your other devices will be logged out. This one stays signed in.</p>
 <form method="post" action="/account/password">
-<input type="hidden" name="name" value="${user.name}" autocomplete="username">
+<input name="name" value="${user.name}" autocomplete="username" readonly hidden>
 <label for="old">Current password</label>
 <input id="old" name="old" type="password" autocomplete="current-password" required>
 <label for="new">New password</label>

@@ -35,10 +35,11 @@ export class Users {
   /** @returns {Promise<Users>} */
   static async create() {
     const users = new Users();
-    users.#hashes.set(NOBODY.id, await hashPassword(randomBytes(16).toString("hex")));
-    for (const { password, ...user } of DEMO_USERS) {
-      users.#byId.set(user.id, user);
-      users.#hashes.set(user.id, await hashPassword(password));
+    const accounts = [...DEMO_USERS, { ...NOBODY, password: randomBytes(16).toString("hex") }];
+    const hashes = await Promise.all(accounts.map(({ password }) => hashPassword(password)));
+    for (const [index, { password: _password, ...user }] of accounts.entries()) {
+      if (user.id !== NOBODY.id) users.#byId.set(user.id, user);
+      users.#hashes.set(user.id, /** @type {PasswordHash} */ (hashes[index]));
     }
     return users;
   }
