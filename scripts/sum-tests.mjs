@@ -1,0 +1,20 @@
+/**
+ * Adds up vitest's JSON reports: `node scripts/sum-tests.mjs <folder> <failed stages>` prints "N passed, N failed".
+ * A file that could not even be loaded counts as one failure, and so does each failed stage that no report shows.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const [folder = "", failedStages = "0"] = process.argv.slice(2);
+let passed = 0;
+let failed = 0;
+for (const name of readdirSync(folder)) {
+  const report = JSON.parse(readFileSync(join(folder, name), "utf8"));
+  passed += report.numPassedTests;
+  failed += report.numFailedTests + report.testResults.filter(isBroken).length;
+}
+console.log(`${passed} passed, ${Math.max(failed, Number(failedStages))} failed`);
+
+function isBroken({ status, assertionResults }) {
+  return status === "failed" && !assertionResults.some((result) => result.status === "failed");
+}

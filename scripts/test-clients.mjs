@@ -1,0 +1,45 @@
+/**
+ * Runs the integration tests again on the clients that `npm test` does not cover; all of them, or those named:
+ * `npm run test:clients -- ioredis6 mock`. With TEST_REPORTS set, writes a JSON report per client into that folder.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+const INTEGRATION = ["test/integration"];
+
+/** Test files to run on each client. */
+const CLIENTS = {
+  ioredis6: INTEGRATION,
+  "ioredis6-resp2": INTEGRATION,
+  "ioredis6-resp3-mapping": INTEGRATION,
+  // No server: what breaks connections, sends raw commands or looks at the server's own counters cannot run on it.
+  mock: ["test/integration/requirements.test.ts"],
+};
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !Object.hasOwn(CLIENTS, name));
+if (unknown.length > 0) {
+  console.error(`Unknown client ${unknown.join(", ")}; known are ${Object.keys(CLIENTS).join(", ")}`);
+  process.exit(2);
+}
+const failed = (named.length > 0 ? named : Object.keys(CLIENTS)).filter((client) => !run(client));
+if (failed.length > 0) {
+  console.error(`Failed on ${failed.join(", ")}`);
+  process.exitCode = 1;
+}
+
+function run(client) {
+  console.log(`\nIntegration tests on ${client}`);
+  const args = ["run", "--config", "test/vitest.config.ts", ...reporters(client), ...CLIENTS[client]];
+  const { status } = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", ...args], {
+    stdio: "inherit",
+    env: { ...process.env, CLIENT: client },
+  });
+  return status === 0;
+}
+
+function reporters(client) {
+  const folder = process.env.TEST_REPORTS;
+  if (folder === undefined) return [];
+  return ["--reporter=default", "--reporter=json", `--outputFile.json=${join(folder, `${client}.json`)}`];
+}
