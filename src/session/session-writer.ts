@@ -172,11 +172,12 @@ export class SessionWriter {
     const head = stamp?.head ?? anonymousHead(nonceOf(binding));
     const { lifetimeMs } = snapshot;
     const ttlMs = this.#parts.lifetimes.ttlMs(lifetimeMs, stamp?.login);
-    const [at, confirmed] = await this.#withConfirmation(
-      this.insertHead(sid, head, snapshot.payload, { ttlMs, lifetimeMs }, deadline),
-      stamp,
-      deadline,
-    );
+    const inserted = this.insertHead(sid, head, snapshot.payload, { ttlMs, lifetimeMs }, deadline);
+    const [at, confirmed] = await this.#withConfirmation(inserted, stamp, deadline).catch((error: unknown) => {
+      // A login that is answered with an error must not be one, whatever became of the record.
+      if (stamp?.confirm === true) this.#giveUp(sid, binding, head, stamp, snapshot);
+      throw error;
+    });
     // A fenced insert keeps a head that no record has: later saves of this object are fenced as well.
     adopt(binding, head, at ?? "", stamp, snapshot);
     if (at === undefined) return "fenced";
@@ -217,6 +218,14 @@ export class SessionWriter {
     if (stamp?.login === undefined || !stamp.confirm) return [await write, true];
     const { userText, generation } = stamp.login;
     return await Promise.all([write, this.#parts.generations.confirm(userText, generation, deadline)]);
+  }
+
+  /** Removes a new record of unknown fate, in the background, and fences later saves of the object. */
+  #giveUp(sid: string, binding: SessionBinding, head: HeadTemplate, stamp: Stamp, snapshot: SessionSnapshot): void {
+    const { redis, sessionPrefix } = this.#parts;
+    adopt(binding, head, "", stamp, snapshot);
+    binding.login = undefined;
+    redis.delete(sessionPrefix + sid).catch(() => undefined);
   }
 
   /** A logout overtook the login that was just written: take it back. It was dead already; this frees the memory. */
