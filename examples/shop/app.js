@@ -29,7 +29,6 @@ import { Users } from "./users.js";
  * @property {string} sessionSecret
  * @property {number | string | undefined} [trustProxy] See settings.js.
  * @property {number} [adminMaxAgeMs]
- * @property {Users} [users]
  */
 
 /**
@@ -37,15 +36,15 @@ import { Users } from "./users.js";
  *
  * @param {AppOptions} options
  */
-export async function createApp({ client, sessionSecret, trustProxy, adminMaxAgeMs = 15 * 60_000, users }) {
+export function createApp({ client, sessionSecret, trustProxy, adminMaxAgeMs = 15 * 60_000 }) {
   const isBehindTls = trustProxy !== undefined;
   const store = new GenerationStore({ client, absoluteTtlMs: ABSOLUTE_TTL_MS });
-  const people = users ?? (await Users.create());
+  const users = new Users();
   /** @type {Shop} */
   const shop = {
     store,
-    users: people,
-    signedIn: signedInGuard(people),
+    users,
+    signedIn: signedInGuard(users),
     sessionOptions: sessionOptions(sessionSecret, isBehindTls),
     adminMaxAgeMs,
   };

@@ -15,24 +15,32 @@ const SALT_BYTES = 16;
 export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 200;
 
-/** @typedef {{ readonly salt: Buffer, readonly key: Buffer }} PasswordHash */
-
 /**
+ * Hashes a password, as text for the users' table: `scrypt$N$r$p$salt$key`. It carries its own cost, so that the cost can be
+ * raised later without locking anybody out.
+ *
  * @param {string} password
- * @returns {Promise<PasswordHash>}
+ * @returns {Promise<string>}
  */
 export async function hashPassword(password) {
   const salt = randomBytes(SALT_BYTES);
-  return { salt, key: await derive(normalize(password), salt, KEY_BYTES, COST) };
+  const key = await derive(normalize(password), salt, KEY_BYTES, COST);
+  return ["scrypt", COST.N, COST.r, COST.p, salt.toString("base64url"), key.toString("base64url")].join("$");
 }
 
 /**
  * @param {string} password
- * @param {PasswordHash} hash
+ * @param {string} hash
  * @returns {Promise<boolean>}
  */
-export async function passwordMatches(password, { salt, key }) {
-  return timingSafeEqual(await derive(normalize(password), salt, KEY_BYTES, COST), key);
+export async function passwordMatches(password, hash) {
+  const [, N, r, p, salt = "", key = ""] = hash.split("$");
+  const expected = Buffer.from(key, "base64url");
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  return timingSafeEqual(
+    await derive(normalize(password), Buffer.from(salt, "base64url"), expected.length, cost),
+    expected,
+  );
 }
 
 /**

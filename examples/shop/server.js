@@ -14,7 +14,7 @@ const GRACE_MS = 5_000;
 async function start() {
   const settings = readSettings(process.env);
   const { client, description } = await connect(settings.redisUrl);
-  const { app, store } = await createApp({ ...settings, client });
+  const { app, store } = createApp({ ...settings, client });
   const server = createServer(app);
 
   const stop = async () => {

@@ -1,6 +1,5 @@
 // @ts-check
-import { randomBytes } from "node:crypto";
-import { hashPassword, passwordMatches } from "./passwords.js";
+import { passwordMatches } from "./passwords.js";
 
 /**
  * @typedef {object} User
@@ -10,17 +9,37 @@ import { hashPassword, passwordMatches } from "./passwords.js";
  * @property {boolean} isAdmin
  */
 
-/** @typedef {import("./passwords.js").PasswordHash} PasswordHash */
-
-/** Shown on the sign-in page: this is a demo. */
+/** The table of users. Their first passwords are shown on the sign-in page: this is a demo. */
 export const DEMO_USERS = [
-  { id: "100", name: "alice", fullName: "Alice Liddell", isAdmin: false, password: "tea-party" },
-  { id: "200", name: "bob", fullName: "Bob O'Brien & Sons", isAdmin: false, password: "can-we-fix-it" },
-  { id: "900", name: "carol", fullName: "Carol Keys", isAdmin: true, password: "open-sesame" },
+  {
+    id: "100",
+    name: "alice",
+    fullName: "Alice Liddell",
+    isAdmin: false,
+    password: "tea-party",
+    passwordHash: "scrypt$16384$8$5$-L8HVt6cPKh1CG4wFNl5ew$_REkUTd-RQo4Nazf4tvrzhoebl6WL-7OY3h1NeKMoTU",
+  },
+  {
+    id: "200",
+    name: "bob",
+    fullName: "Bob O'Brien & Sons",
+    isAdmin: false,
+    password: "can-we-fix-it",
+    passwordHash: "scrypt$16384$8$5$EnjGrWa-OSmU_d2vxxgNmQ$fCXHsQFc4mK4aXnQMERQNjBvzGuHYAb0TxParK2oyOI",
+  },
+  {
+    id: "900",
+    name: "carol",
+    fullName: "Carol Keys",
+    isAdmin: true,
+    password: "open-sesame",
+    passwordHash: "scrypt$16384$8$5$Roarf-P9gaKYM6cXRWqHDw$esSIr5exmyI40B2Wutr4WYfR3Eij-U9MzE0Tgc4_sEY",
+  },
 ];
 
 /** Stands in for users who do not exist: their sign-in takes the same steps and the same time, and fails. */
 const NOBODY = Object.freeze({ id: "nobody", name: "", fullName: "", isAdmin: false });
+const NOBODYS_HASH = "scrypt$16384$8$5$yxLPfa34-GQSf5Y7Nd5-3Q$Olt-Ct6zpIPdVrBfnfXg1fLbjgh1f1SR5D9-W3shXjM";
 
 /**
  * The demo users, in memory: a restart brings the first passwords back. A real shop has a table, and also limits how often a
@@ -29,19 +48,14 @@ const NOBODY = Object.freeze({ id: "nobody", name: "", fullName: "", isAdmin: fa
 export class Users {
   /** @type {Map<string, User>} */
   #byId = new Map();
-  /** @type {Map<string, PasswordHash>} */
-  #hashes = new Map();
+  /** @type {Map<string, string>} */
+  #hashes = new Map([[NOBODY.id, NOBODYS_HASH]]);
 
-  /** @returns {Promise<Users>} */
-  static async create() {
-    const users = new Users();
-    const accounts = [...DEMO_USERS, { ...NOBODY, password: randomBytes(16).toString("hex") }];
-    const hashes = await Promise.all(accounts.map(({ password }) => hashPassword(password)));
-    for (const [index, { password: _password, ...user }] of accounts.entries()) {
-      if (user.id !== NOBODY.id) users.#byId.set(user.id, user);
-      users.#hashes.set(user.id, /** @type {PasswordHash} */ (hashes[index]));
+  constructor() {
+    for (const { password: _password, passwordHash, ...user } of DEMO_USERS) {
+      this.#byId.set(user.id, user);
+      this.#hashes.set(user.id, passwordHash);
     }
-    return users;
   }
 
   /** @returns {User[]} */
@@ -73,7 +87,7 @@ export class Users {
    *
    * @param {User} user
    * @param {string} password
-   * @returns {Promise<PasswordHash | undefined>}
+   * @returns {Promise<string | undefined>}
    */
   async checkPassword(user, password) {
     const hash = this.#hashes.get(user.id);
@@ -86,8 +100,8 @@ export class Users {
    * Sets a new password if the one that was checked is still the current one; false if another change was faster.
    *
    * @param {User} user
-   * @param {PasswordHash} checked
-   * @param {PasswordHash} replacement
+   * @param {string} checked
+   * @param {string} replacement
    * @returns {boolean}
    */
   replacePassword(user, checked, replacement) {
