@@ -2,7 +2,7 @@ import type { Express } from "express";
 import { urlencoded } from "express";
 import { Passport } from "passport";
 import { Strategy } from "passport-local";
-import type { GenerationStore } from "../../src/index.js";
+import type { GenerationStore, RedisClient } from "../../src/index.js";
 import { type TestApp, testApp } from "./app.js";
 
 /** What a Passport application of the test's can vary. */
@@ -11,6 +11,8 @@ export interface PassportSetup {
   readonly pause?: (user: string, when: "before the check" | "after the check") => Promise<void>;
   /** Whether `verify` calls `beginLogin(id, req)`, as the recipe says. */
   readonly isAttemptBegun?: boolean;
+  /** The store's client, if not one of the application's own. */
+  readonly client?: RedisClient;
 }
 
 export interface PassportApp extends TestApp {
@@ -26,7 +28,10 @@ export async function passportApp(setup: PassportSetup = {}): Promise<PassportAp
   const passwords = new Map<string, string>();
   const passport = new Passport();
   const app = await testApp({
-    store: { userId: (data) => (data["passport"] as { user?: string } | undefined)?.user },
+    store: {
+      ...(setup.client === undefined ? {} : { client: setup.client }),
+      userId: (data) => (data["passport"] as { user?: string } | undefined)?.user,
+    },
     routes: (express, store) => {
       express.use(urlencoded({ extended: false }));
       passport.serializeUser((user, done) => done(null, (user as { id: string }).id));
