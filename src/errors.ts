@@ -93,12 +93,13 @@ export interface LogoutReceipt {
  */
 export class LogoutUnconfirmedError extends LogoutEverywhereError {
   override readonly name: string = "LogoutUnconfirmedError";
-  /** Present when the primary did take the new generation and only the replicas are missing. */
-  readonly receipt: LogoutReceipt | undefined;
+  /** Present when the primary did take the new generation and only the replicas are missing. Not enumerable: it names the user. */
+  declare readonly receipt: LogoutReceipt | undefined;
 
   constructor(message: string, cause?: unknown, receipt?: LogoutReceipt) {
     super("ERR_LOGOUT_UNCONFIRMED", 503, message, cause);
-    this.receipt = receipt;
+    // Loggers write what is enumerable, and user IDs do not belong into logs.
+    Object.defineProperty(this, "receipt", { value: receipt });
   }
 }
 
