@@ -132,7 +132,7 @@ test("adminLogout: a route without :userId is 400, not a logout of somebody", as
 
 test("adminLogout: Redis gone: 503 logout_unconfirmed, in time, and nothing of Redis in the answer", async () => {
   const app = await testApp({
-    store: { commandTimeoutMs: 200 },
+    store: { commandTimeoutMs: 500 },
     routes: (routes, store) => {
       routes.post("/admin/:userId", adminLogout({ store, authorize: () => true }));
     },
@@ -140,7 +140,7 @@ test("adminLogout: Redis gone: 503 logout_unconfirmed, in time, and nothing of R
   app.client.disconnect();
   const startedAtMs = performance.now();
   expect(outcome(await app.browser().post("/admin/100"))).toEqual([503, '{"error":"logout_unconfirmed"}']);
-  expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
 });
 
 test("adminLogout: on Express 4, behind a trusted proxy", async () => {

@@ -201,7 +201,7 @@ test("G9: error replies that quote their arguments are cut", async () => {
 
 /** What reached the error handler and the client while the application was used in ways that fail. */
 async function failingApp(): Promise<{ app: TestApp; shown: unknown[]; secrets: string[] }> {
-  const app = await testApp({ store: { commandTimeoutMs: 150 } });
+  const app = await testApp({ store: { commandTimeoutMs: 1_000 } });
   const device = await app.signedIn(USER);
   const sid = sidOf(device);
   const generation = await app.store.generation(USER);
