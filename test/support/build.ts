@@ -45,7 +45,6 @@ export async function ensureBuilt(): Promise<void> {
   }
 }
 
-/** Also false while a build is going on: the build removes the last output first. */
 function isFresh(): boolean {
   const built = statSync(LAST_OUTPUT, { throwIfNoEntry: false })?.mtimeMs;
   return built !== undefined && built > newestInputMs();
