@@ -1,4 +1,6 @@
+import type { CipherKey } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { types } from "node:util";
 import { parseCookie } from "cookie";
 import { unsign } from "cookie-signature";
 import type { SessionData } from "express-session";
@@ -8,8 +10,8 @@ import type { SessionLoader } from "./session-loader.js";
 
 /** Options of `store.readRequest`: the same as the `session()` middleware got. */
 export interface ReadRequestOptions {
-  /** The secret, or the list of them, that session cookies are signed with. */
-  readonly secret: string | readonly string[];
+  /** The secret, or the list of them, that session cookies are signed with: text, a Buffer or a `KeyObject`. */
+  readonly secret: CipherKey | readonly CipherKey[];
   /**
    * The session cookie's name.
    * @defaultValue `"connect.sid"`
@@ -42,7 +44,7 @@ export async function readRequestSession(
   return null;
 }
 
-function signedIds(header: string, name: string, secrets: readonly string[]): string[] {
+function signedIds(header: string, name: string, secrets: readonly CipherKey[]): string[] {
   const ids = new Set<string>();
   for (const pair of header.split(";")) {
     // One pair at a time: a parser for the whole header keeps only the first cookie of a name.
@@ -57,16 +59,25 @@ function signedIds(header: string, name: string, secrets: readonly string[]): st
   return [...ids];
 }
 
-function checkReadOptions(options: ReadRequestOptions): { secrets: readonly string[]; name: string } {
+function checkReadOptions(options: ReadRequestOptions): { secrets: readonly CipherKey[]; name: string } {
   checkOptions("readRequest", options, READ_OPTIONS);
   const { secret, name = "connect.sid" } = options;
-  const secrets = Array.isArray(secret) ? secret : [secret];
+  const secrets: readonly CipherKey[] = isList(secret) ? secret : [secret];
   if (secrets.length === 0) {
     throw misuse(
       `readRequest: secret: expected a secret or a list of them, got ${kindOf(secret)}`,
       "ERR_INVALID_ARG_VALUE",
     );
   }
-  for (const each of secrets) checkText("readRequest: secret", each);
+  for (const each of secrets) checkSecret(each);
   return { secrets, name: checkText("readRequest: name", name) };
+}
+
+function isList(secret: ReadRequestOptions["secret"]): secret is readonly CipherKey[] {
+  return Array.isArray(secret);
+}
+
+function checkSecret(secret: unknown): void {
+  if (types.isKeyObject(secret) || (ArrayBuffer.isView(secret) && secret.byteLength > 0)) return;
+  checkText("readRequest: secret", secret);
 }

@@ -1,3 +1,4 @@
+import { createSecretKey, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
@@ -88,6 +89,18 @@ test("readRequest: secrets rotate: any of the list verifies, one that is not in 
   expect(await userRead(app, cookie, [SECRET, "new secret"])).toBe("100");
   expect(await userRead(app, cookie, ["new secret"])).toBeNull();
   expect(await userRead(app, cookie, "another")).toBeNull();
+});
+
+test("readRequest: a secret may be whatever session() takes: a Buffer, a KeyObject, a list of them", async () => {
+  const bytes = randomBytes(32);
+  const app = await testApp({ session: { secret: bytes } });
+  const device = await app.signedIn("100");
+  const req = requestWith(`connect.sid=${cookieOf(device)}`);
+  for (const secret of [bytes, createSecretKey(bytes), ["old", bytes], new Uint8Array(bytes)]) {
+    expect(loginOf(await app.store.readRequest(req, { secret }))?.userId).toBe("100");
+  }
+  expect(await app.store.readRequest(req, { secret: randomBytes(32) })).toBeNull();
+  await expect(app.store.readRequest(req, { secret: Buffer.alloc(0) })).rejects.toThrow(TypeError);
 });
 
 test("readRequest: a tampered, unsigned, empty or foreign cookie is no session and no error", async () => {
