@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sidOf, testApp, userOf } from "../support/app.js";
 import type { Browser } from "../support/browser.js";
 import { Gate } from "../support/gate.js";
-import { jitter, rounds } from "../support/jitter.js";
+import { jitter, RANDOM, rounds } from "../support/jitter.js";
 import { liveSidsOf, recordsIn } from "../support/records.js";
 
 type Work = (req: Request, res: Response) => Promise<void> | void;
@@ -71,38 +71,42 @@ for (const [writeName, write] of Object.entries(WRITES)) {
   }
 }
 
-test("C01: 200 random interleavings of destroy and slow requests; nobody comes back, no other device is hurt", async () => {
-  const { signedIn, client, errors } = await testApp({
-    session: { rolling: true },
-    routes: (app) => {
-      app.get("/slow/:write", async (req, res) => {
-        await jitter();
-        await Object.values(WRITES)[Number(req.params.write)]?.(req, res);
-        await jitter(4);
-        res.json({ ok: true });
-      });
-    },
-  });
-  await rounds(200, 8, async (index) => {
-    const user = `u-${index}`;
-    const [device, other] = await Promise.all([signedIn(user), signedIn(user)]);
-    const stolen = device.clone();
-    const slow = [0, 1, 2].map((write) => device.clone().get(`/slow/${write}`));
-    await jitter();
-    expect((await device.post("/logout")).status).toBe(200);
-    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(await userOf(stolen)).toBeNull();
-    expect(await userOf(other)).toBe(user);
-    expect(await liveSidsOfUser(user, other)).toBe(true);
-  });
-  expect(errors).toEqual([]);
-  expect((await recordsIn(client)).filter(({ user }) => user !== "")).toHaveLength(200);
+test(
+  "C01: 200 random interleavings of destroy and slow requests; nobody comes back, no other device is hurt",
+  RANDOM,
+  async () => {
+    const { signedIn, client, errors } = await testApp({
+      session: { rolling: true },
+      routes: (app) => {
+        app.get("/slow/:write", async (req, res) => {
+          await jitter();
+          await Object.values(WRITES)[Number(req.params.write)]?.(req, res);
+          await jitter(4);
+          res.json({ ok: true });
+        });
+      },
+    });
+    const done = await rounds(200, 8, async (index) => {
+      const user = `u-${index}`;
+      const [device, other] = await Promise.all([signedIn(user), signedIn(user)]);
+      const stolen = device.clone();
+      const slow = [0, 1, 2].map((write) => device.clone().get(`/slow/${write}`));
+      await jitter();
+      expect((await device.post("/logout")).status).toBe(200);
+      expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(await userOf(stolen)).toBeNull();
+      expect(await userOf(other)).toBe(user);
+      expect(await liveSidsOfUser(user, other)).toBe(true);
+    });
+    expect(errors).toEqual([]);
+    expect((await recordsIn(client)).filter(({ user }) => user !== "")).toHaveLength(done);
 
-  async function liveSidsOfUser(user: string, device: Browser): Promise<boolean> {
-    const [text] = await client.mget(`session:${sidOf(device)}`);
-    return text?.startsWith(`${user},`) ?? false;
-  }
-});
+    async function liveSidsOfUser(user: string, device: Browser): Promise<boolean> {
+      const [text] = await client.mget(`session:${sidOf(device)}`);
+      return text?.startsWith(`${user},`) ?? false;
+    }
+  },
+);
 
 test("C05: the end of a long poll that changed nothing keeps what was changed meanwhile", async () => {
   const gate = new Gate();
@@ -152,7 +156,7 @@ test("C05: a long poll that ends after a log out everywhere leaves the record de
   expect(await liveSidsOf(client, "mira")).toEqual([]);
 });
 
-test("C05: 200 random long polls beside changes, none is undone", async () => {
+test("C05: 200 random long polls beside changes, none is undone", RANDOM, async () => {
   const { signedIn, errors } = await testApp({
     store: { touchIntervalMs: 0 },
     session: { resave: true, rolling: true },

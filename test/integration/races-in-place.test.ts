@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { loginOf } from "../../src/index.js";
 import { sidOf, type TestApp, testApp, userOf } from "../support/app.js";
 import { Gate } from "../support/gate.js";
-import { jitter, rounds } from "../support/jitter.js";
+import { jitter, RANDOM, rounds } from "../support/jitter.js";
 import { liveSidsOf, recordsIn } from "../support/records.js";
 import { regenerate, save } from "../support/session-calls.js";
 
@@ -129,7 +129,7 @@ test("G4: a logout in place ends the login also for a request that takes it into
   expect(errors).toEqual([]);
 });
 
-test("G4: 200 random rounds of in-place logouts and logins beside slow writers", async () => {
+test("G4: 200 random rounds of in-place logouts and logins beside slow writers", RANDOM, async () => {
   const { browser, client, errors } = await inPlaceApp(() => jitter());
   await rounds(200, 6, async (index) => {
     const [mira, noor] = [`m-${index}`, `n-${index}`];

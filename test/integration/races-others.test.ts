@@ -7,7 +7,7 @@ import type { Browser } from "../support/browser.js";
 import { freshClient } from "../support/clients.js";
 import { runs } from "../support/commands.js";
 import { HeldClient } from "../support/held-client.js";
-import { jitter, rounds } from "../support/jitter.js";
+import { jitter, RANDOM, rounds } from "../support/jitter.js";
 import { eventually, liveSidsOf, recordsIn } from "../support/records.js";
 
 async function heldApp(): Promise<TestApp & { held: HeldClient }> {
@@ -52,9 +52,9 @@ for (const kind of ["separate sessions", "a stolen cookie"]) {
     expect(await liveSidsOf(app.client, "mira")).toEqual([sidOf(owner)]);
   });
 
-  test(`G6: 100 random presses by owner and thief at once, ${kind}: exactly one session is left`, async () => {
+  test(`G6: 100 random presses by owner and thief at once, ${kind}: exactly one session is left`, RANDOM, async () => {
     const app = await testApp();
-    await rounds(100, 6, async (index) => {
+    const done = await rounds(100, 6, async (index) => {
       const user = `u-${index}`;
       const owner = await app.signedIn(user);
       const thief = kind === "separate sessions" ? await app.signedIn(user) : owner.clone();
@@ -71,7 +71,7 @@ for (const kind of ["separate sessions", "a stolen cookie"]) {
       expect(await userOf(winner)).toBe(user);
       expect(await userOf(winner === owner ? thief : owner)).toBeNull();
     });
-    expect((await recordsIn(app.client)).filter(({ isLive }) => isLive)).toHaveLength(100);
+    expect((await recordsIn(app.client)).filter(({ isLive }) => isLive)).toHaveLength(done);
   });
 }
 
@@ -124,28 +124,32 @@ test("G6: this device's logout between the bump and the take wins over logoutOth
   expect([await userOf(owner), await userOf(tab)]).toEqual([null, null]);
 });
 
-test("G6: parallel rotations of one session: one wins, the browser that takes its cookie stays in", async () => {
-  const app = await testApp();
-  await rounds(60, 4, async (index) => {
-    const user = `u-${index}`;
-    const device = await app.signedIn(user);
-    const tabs = Array.from({ length: 4 }, () => device.clone());
-    const pages = await Promise.all(
-      tabs.map(async (tab) => {
-        await jitter(3);
-        return tab.post("/rotate");
-      }),
+test(
+  "G6: parallel rotations of one session: one wins, the browser that takes its cookie stays in",
+  RANDOM,
+  async () => {
+    const app = await testApp();
+    const done = await rounds(60, 4, async (index) => {
+      const user = `u-${index}`;
+      const device = await app.signedIn(user);
+      const tabs = Array.from({ length: 4 }, () => device.clone());
+      const pages = await Promise.all(
+        tabs.map(async (tab) => {
+          await jitter(3);
+          return tab.post("/rotate");
+        }),
+      );
+      const moved = tabs.filter((tab) => sidOf(tab) !== sidOf(device));
+      expect(pages.every(({ status }) => [200, 409].includes(status))).toBe(true);
+      const users = await Promise.all(moved.map(userOf));
+      expect(users.filter((it) => it === user)).toHaveLength(1);
+      expect(await userOf(device)).toBeNull();
+    });
+    expect(await eventually(async () => (await recordsIn(app.client)).filter(({ user }) => user).length === done)).toBe(
+      true,
     );
-    const moved = tabs.filter((tab) => sidOf(tab) !== sidOf(device));
-    expect(pages.every(({ status }) => [200, 409].includes(status))).toBe(true);
-    const users = await Promise.all(moved.map(userOf));
-    expect(users.filter((it) => it === user)).toHaveLength(1);
-    expect(await userOf(device)).toBeNull();
-  });
-  expect(await eventually(async () => (await recordsIn(app.client)).filter(({ user }) => user).length === 60)).toBe(
-    true,
-  );
-});
+  },
+);
 
 test("G6: a log out everywhere that overtakes a rotation leaves nobody in", async () => {
   const app = await heldApp();

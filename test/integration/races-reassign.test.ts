@@ -2,7 +2,7 @@ import type { Express, Request } from "express";
 import { expect, test } from "vitest";
 import { sidOf, testApp, userOf } from "../support/app.js";
 import { Gate } from "../support/gate.js";
-import { jitter, rounds } from "../support/jitter.js";
+import { jitter, RANDOM, rounds } from "../support/jitter.js";
 import { liveSidsOf } from "../support/records.js";
 
 /** A request that ends by making itself a new session and putting its user into it again. */
@@ -149,7 +149,7 @@ test("G4: a user the request left for another and takes up again is not renewed"
   expect(await liveSidsOf(app.client, "mira")).toEqual([]);
 });
 
-test("G4: 200 random requests that re-assign the user while this device or all devices log out", async () => {
+test("G4: 200 random requests that re-assign the user while this device or all devices log out", RANDOM, async () => {
   const app = await testApp({ store: byData, routes: (express) => addReassign(express, () => jitter()) });
   await rounds(200, 8, async (index) => {
     const user = `u-${index}`;

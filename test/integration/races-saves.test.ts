@@ -7,7 +7,7 @@ import { freshClient } from "../support/clients.js";
 import { runs } from "../support/commands.js";
 import { Gate } from "../support/gate.js";
 import { HeldClient } from "../support/held-client.js";
-import { jitter, rounds } from "../support/jitter.js";
+import { jitter, RANDOM, rounds } from "../support/jitter.js";
 import { eventually, liveSidsOf, recordsIn } from "../support/records.js";
 import { regenerate, reload, save } from "../support/session-calls.js";
 
@@ -180,29 +180,33 @@ for (const ending of ["/logout", "/everywhere", "/rotate"]) {
   });
 }
 
-test("G5: set with plain objects while the user logs out: nobody comes back, nobody is logged in by it", async () => {
-  const { signedIn, store, client, errors } = await testApp({ session: { saveUninitialized: false } });
-  await rounds(150, 6, async (index) => {
-    const user = `u-${index}`;
-    const device = await signedIn(user);
-    const sid = sidOf(device);
-    const data = await store.get(sid);
-    const copy = JSON.parse(JSON.stringify(data)) as session.SessionData;
-    const ending = index % 3;
-    const writes = [1, 2, 3].map(async (step) => {
+test(
+  "G5: set with plain objects while the user logs out: nobody comes back, nobody is logged in by it",
+  RANDOM,
+  async () => {
+    const { signedIn, store, client, errors } = await testApp({ session: { saveUninitialized: false } });
+    await rounds(150, 6, async (index) => {
+      const user = `u-${index}`;
+      const device = await signedIn(user);
+      const sid = sidOf(device);
+      const data = await store.get(sid);
+      const copy = JSON.parse(JSON.stringify(data)) as session.SessionData;
+      const ending = index % 3;
+      const writes = [1, 2, 3].map(async (step) => {
+        await jitter();
+        await store.set(sid, { ...copy, step, userId: user, generation: "1" } as session.SessionData);
+      });
       await jitter();
-      await store.set(sid, { ...copy, step, userId: user, generation: "1" } as session.SessionData);
+      if (ending === 0) await device.post("/logout");
+      if (ending === 1) await store.logoutEverywhere(user);
+      if (ending === 2) await device.post("/rotate");
+      await Promise.all(writes);
+      expect(await userOf(device)).toBe(ending === 2 ? user : null);
+      expect(await liveSidsOf(client, user)).toEqual(ending === 2 ? [sidOf(device)] : []);
     });
-    await jitter();
-    if (ending === 0) await device.post("/logout");
-    if (ending === 1) await store.logoutEverywhere(user);
-    if (ending === 2) await device.post("/rotate");
-    await Promise.all(writes);
-    expect(await userOf(device)).toBe(ending === 2 ? user : null);
-    expect(await liveSidsOf(client, user)).toEqual(ending === 2 ? [sidOf(device)] : []);
-  });
-  expect(errors).toEqual([]);
-});
+    expect(errors).toEqual([]);
+  },
+);
 
 test("G5: one store under two session() mounts: each finds, ends and keeps the other's sessions", async () => {
   const warnings: string[] = [];

@@ -46,7 +46,7 @@ export async function warmedUp(
   serverPort?: number,
 ): Promise<ProxiedApp> {
   // Without re-sending, ioredis says nothing about the lost command: the deadline does.
-  const store = { commandTimeoutMs: isResent ? 5_000 : 500, ...options.store };
+  const store = { commandTimeoutMs: isResent ? 5_000 : 300, ...options.store };
   const app = await proxiedApp({ autoResendUnfulfilledCommands: isResent }, { ...options, store }, serverPort);
   const device = await app.signedIn("warm-up");
   await device.post("/set/a/1");
