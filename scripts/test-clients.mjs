@@ -34,7 +34,7 @@ function run(client) {
   const args = ["run", "--config", "test/vitest.config.ts", ...reporters(client), ...CLIENTS[client]];
   const { status } = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", ...args], {
     stdio: "inherit",
-    env: { ...process.env, CLIENT: client },
+    env: { ...process.env, CLIENT: client, THOROUGH: "1" },
   });
   return status === 0;
 }
