@@ -61,7 +61,7 @@ test("logged-in data given to another session ID, or cloned, logs nobody in ther
   };
   for (const [name, copy] of Object.entries(copies)) {
     await store.set(`thief-${name}`, copy);
-    expect((await client.get(`session:thief-${name}`)) ?? ",,").toMatch(/^,,/);
+    expect(await client.get(`session:thief-${name}`)).toMatch(/^,,n=/);
     expect(loginOf(await store.get(`thief-${name}`))).toBeUndefined();
   }
   expect(await userOf(device)).toBe("100");
@@ -72,12 +72,13 @@ test("logged-in data over an anonymous or another user's record leaves whose it 
   const [hundred, two] = [await signedIn("100"), await signedIn("200")];
   const anonymous = browser();
   await anonymous.post("/set/cart/1");
+  await hundred.post("/set/from/hundred");
   const read = await store.get(sidOf(hundred));
   if (read === null) throw new Error("no session");
   await store.set(sidOf(two), read);
   await store.set(sidOf(anonymous), read);
-  expect(await userOf(two)).toBe("200");
-  expect(await userOf(anonymous)).toBeNull();
+  expect((await two.get("/me")).json()).toEqual({ user: "200", data: { from: "hundred" } });
+  expect((await anonymous.get("/me")).json()).toEqual({ user: null, data: { from: "hundred" } });
 });
 
 test("data from store.get may be saved back under its own ID; not after the session ended", async () => {

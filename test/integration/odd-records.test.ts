@@ -146,6 +146,23 @@ test.each(ODD_COUNTERS)(
   },
 );
 
+test.each(["abc", undefined])(
+  "C11: with the counter %j no record is removed or shortened: it may be restored",
+  async (counter) => {
+    const { signedIn, client, store } = await testApp();
+    const device = await signedIn("100");
+    const key = `session:${sidOf(device)}`;
+    const generation = (await store.generation("100")) ?? "";
+    await client.del("user_login_age:100");
+    if (counter !== undefined) await client.set("user_login_age:100", counter);
+    expect(await userOf(device)).toBeNull();
+    await client.ping();
+    expect(await client.pttl(key)).toBeGreaterThan(80_000_000);
+    await client.set("user_login_age:100", generation);
+    expect(await userOf(device)).toBe("100");
+  },
+);
+
 test("C11: an attempt begun before its counter was replaced does not log in", async () => {
   const { app, browser, client, store } = await testApp({
     routes: (routes, own) => {
