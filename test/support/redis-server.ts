@@ -12,8 +12,10 @@ export interface RedisServer {
   readonly folder: string;
   /** Ends the process (by default politely) and waits until it is gone; its folder stays. */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port and folder. */
-  start(): Promise<void>;
+  /** Sends a signal and does not wait: SIGSTOP for a server that hangs, SIGCONT for one that goes on. */
+  signal(signal: NodeJS.Signals): void;
+  /** Starts it again on the same port and folder; it loads the dump that lies there. `more` is for this start only. */
+  start(more?: readonly string[]): Promise<void>;
   /** Ends the process and removes its folder. */
   dispose(): Promise<void>;
 }
@@ -25,12 +27,9 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
   const folder = mkdtempSync(join(tmpdir(), "logout-everywhere-redis-"));
   let child: ChildProcess | undefined;
 
-  const start = async (): Promise<void> => {
-    child = spawn(
-      binary,
-      ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--databases", "4096", ...args],
-      { stdio: ["ignore", "pipe", "pipe"] },
-    );
+  const own = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--databases", "4096"];
+  const start = async (more: readonly string[] = []): Promise<void> => {
+    child = spawn(binary, [...own, ...args, ...more], { stdio: ["ignore", "pipe", "pipe"] });
     await readyLine(child);
   };
   const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
@@ -47,6 +46,7 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
     folder,
     start,
     stop,
+    signal: (signal) => child?.kill(signal),
     dispose: async () => {
       await stop("SIGKILL");
       rmSync(folder, { recursive: true, force: true });

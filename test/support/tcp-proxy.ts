@@ -6,7 +6,7 @@ import { commandWords, FrameReader } from "./resp.js";
 /** Says whether a rule is about this command; the first word is its name in lower case. */
 export type CommandTest = (words: readonly string[]) => boolean;
 
-type Fault = "cut before" | "cut after" | "hold";
+type Fault = "cut before" | "cut after" | "hold" | "half-close";
 
 interface Rule {
   readonly fault: Fault;
@@ -32,6 +32,7 @@ export class TcpProxy {
   readonly #lines = new Set<Line>();
   #rules: Rule[] = [];
   #delayMs = 0;
+  #isStalled = false;
   port = 0;
 
   constructor(redisPort: number) {
@@ -68,6 +69,22 @@ export class TcpProxy {
       for (const reply of line.held ?? []) line.client.write(reply);
       line.held = undefined;
     }
+  }
+
+  /** Ends the server's side of the connection instead of passing the command on; the client may go on writing. */
+  halfClose(matches: CommandTest): Promise<void> {
+    return this.#once("half-close", matches);
+  }
+
+  /** From now on connections hang: they are open or opened, and nothing passes on them. */
+  stall(): void {
+    this.#isStalled = true;
+  }
+
+  /** Connections that hung are cut; new ones work. */
+  resume(): void {
+    this.#isStalled = false;
+    for (const line of this.#lines) cut(line);
   }
 
   /** Every reply takes this much longer from now on. */
@@ -115,14 +132,20 @@ export class TcpProxy {
 
   /** False once the line is cut. */
   #pass(line: Line, frame: Buffer): boolean {
+    if (this.#isStalled) return true;
     const words = commandWords(frame);
     if (this.#apply("cut before", words)) return cut(line);
+    if (this.#apply("half-close", words)) {
+      line.client.end();
+      return true;
+    }
     line.unanswered.push(words);
     line.server.write(frame);
     return true;
   }
 
   #answer(line: Line, frame: Buffer): boolean {
+    if (this.#isStalled) return true;
     const words = line.unanswered.shift() ?? [];
     if (this.#apply("cut after", words)) return cut(line);
     if (line.held === undefined && this.#apply("hold", words)) line.held = [];
