@@ -1,7 +1,7 @@
 import { RedisError } from "../errors.js";
 import type { RedisClient } from "./client.js";
 import { Deadline } from "./deadline.js";
-import { isNoScript, malformedReply, toRedisError } from "./failure.js";
+import { isFromReplica, isNoScript, malformedReply, replicaError, toRedisError } from "./failure.js";
 import { Readiness } from "./readiness.js";
 import { type Script, TOO_LATE } from "./script.js";
 import { ServerClock } from "./server-clock.js";
@@ -25,6 +25,9 @@ export class RedisConnection {
   readonly #timeoutMs: number;
   readonly #clock = new ServerClock();
   #closed = false;
+  /** A server has said that it is a replica: nothing it answers is believed until one says that it is a primary. */
+  #isDemoted = false;
+  #probe: Promise<void> | undefined;
 
   constructor(client: RedisClient, timeoutMs: number) {
     this.#client = client;
@@ -43,6 +46,17 @@ export class RedisConnection {
 
   close(): void {
     this.#closed = true;
+  }
+
+  /** Calls back each time the client has connected anew; answers a function that ends it. */
+  onReady(listener: () => void): () => void {
+    this.#client.on("ready", listener);
+    return () => this.#client.removeListener("ready", listener);
+  }
+
+  /** Resolves once commands can be sent. */
+  async whenReady(deadline: Deadline = this.deadline()): Promise<void> {
+    await this.#readiness.wait(deadline);
   }
 
   async get(key: string, deadline: Deadline = this.deadline()): Promise<string | null> {
@@ -109,7 +123,7 @@ export class RedisConnection {
   }
 
   async #learnClock(deadline: Deadline): Promise<number> {
-    await this.#send(deadline, (client) => this.#clock.learn(client));
+    await this.#send(deadline, (client) => this.#clock.learn(client, deadline));
     return this.#clock.at(deadline) ?? 0;
   }
 
@@ -123,7 +137,7 @@ export class RedisConnection {
     const replies = await this.#send(deadline, (client) => client.pipeline(commands).exec());
     if (!Array.isArray(replies)) throw malformedReply("PEXPIRE");
     for (const [error] of replies) {
-      if (error !== null) throw toRedisError(error);
+      if (error !== null) throw this.#failure(error);
     }
   }
 
@@ -134,18 +148,18 @@ export class RedisConnection {
     );
     if (!Array.isArray(replies)) throw malformedReply("UNLINK");
     for (const [error] of replies) {
-      if (error !== null) throw toRedisError(error);
+      if (error !== null) throw this.#failure(error);
     }
   }
 
   /** Waits until so many replicas have all that this connection wrote before; how many have when the time is over. */
-  async waitForReplicas(replicas: number, timeoutMs: number): Promise<number> {
-    const deadline = new Deadline(this.#timeoutMs + timeoutMs);
+  async waitForReplicas(replicas: number, waitMs: number): Promise<number> {
+    const deadline = new Deadline(this.#timeoutMs + waitMs);
     const replies = await this.#send(deadline, (client) =>
-      client.pipeline([["wait", String(replicas), String(timeoutMs)]]).exec(),
+      client.pipeline([["wait", String(replicas), String(waitMs)]]).exec(),
     );
     const [error, acknowledged] = replies?.[0] ?? [null, undefined];
-    if (error != null) throw toRedisError(error);
+    if (error != null) throw this.#failure(error);
     if (!Number.isInteger(Number(acknowledged))) throw malformedReply("WAIT");
     return Number(acknowledged);
   }
@@ -156,7 +170,7 @@ export class RedisConnection {
       client.pipeline([["scan", cursor, "MATCH", pattern, "COUNT", String(count)]]).exec(),
     );
     const [error, result] = replies?.[0] ?? [null, undefined];
-    if (error != null) throw toRedisError(error);
+    if (error != null) throw this.#failure(error);
     if (!Array.isArray(result) || !Array.isArray(result[1])) throw malformedReply("SCAN");
     return { cursor: String(result[0]), keys: result[1].map(String) };
   }
@@ -166,10 +180,37 @@ export class RedisConnection {
       throw new RedisError("ERR_STORE_CLOSED", "not-sent", "The store was closed; create a new one");
     }
     if (!this.#readiness.isReady) await this.#readiness.wait(deadline);
+    if (this.#isDemoted) await this.#checkRole(deadline);
     try {
       return await deadline.limit(send(this.#client));
     } catch (error) {
-      throw toRedisError(error);
+      throw this.#failure(error);
     }
+  }
+
+  #failure(error: unknown): RedisError {
+    if (isFromReplica(error)) this.#isDemoted = true;
+    return toRedisError(error);
+  }
+
+  /** A demoted primary goes on answering reads, from data that may lack the last logouts. All who wait share one question. */
+  async #checkRole(deadline: Deadline): Promise<void> {
+    this.#probe ??= this.#askRole().finally(() => {
+      this.#probe = undefined;
+    });
+    await deadline.limit(this.#probe);
+  }
+
+  async #askRole(): Promise<void> {
+    const asked = this.#client.pipeline([["info", "replication"]]).exec();
+    const replies = await this.deadline()
+      .limit(asked)
+      .catch((error: unknown) => {
+        throw toRedisError(error);
+      });
+    const [error, text] = replies?.[0] ?? [null, undefined];
+    if (error != null) throw toRedisError(error);
+    if (!/^role:master\r?$/m.test(String(text))) throw replicaError();
+    this.#isDemoted = false;
   }
 }

@@ -37,7 +37,19 @@ export function malformedReply(command: string): RedisError {
   return new RedisError("ERR_REDIS_REPLY", "unknown", `Redis answered ${command} with an unexpected reply`);
 }
 
+/** True if the server says that it is no primary (any more): what it holds may be old. */
+export function isFromReplica(error: unknown): boolean {
+  return error instanceof Error && /^(READONLY|MASTERDOWN)\b/.test(error.message);
+}
+
+/** The server is a replica. */
+export function replicaError(): RedisError {
+  return toRedisError(new Error("READONLY The connection leads to a replica"));
+}
+
 function withoutArguments(message: string): string {
+  const denied = /^NOPERM .* run the '([a-z|]+)' command/.exec(message)?.[1];
+  if (denied !== undefined) return `NOPERM The user may not run ${denied.toUpperCase()}`;
   // "ERR unknown command 'x', with args beginning with: …" and script errors quote what was sent.
   return message.replace(/,? with args beginning with.*$/s, "").replace(/['"`].*$/s, "…");
 }

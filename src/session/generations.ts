@@ -41,13 +41,18 @@ export class Generations {
   }
 
   /** Raises a counter that has fallen behind a generation it had; true if it had to. */
-  restore(userText: string, generation: string): Promise<boolean> {
-    return this.#redis.run(restoreGeneration, this.keyOf(userText), [generation]);
+  async restore(userText: string, generation: string): Promise<boolean> {
+    return (await this.#redis.run(restoreGeneration, this.keyOf(userText), [generation, ""])) === "raised";
+  }
+
+  /** Writes the counter anew, on another connection, at no less than `generation`; false if Redis has lost it. */
+  async rewrite(userText: string, generation: string, redis: RedisConnection): Promise<boolean> {
+    return (await redis.run(restoreGeneration, this.keyOf(userText), [generation, "1"])) !== "unchanged";
   }
 
   /** Raises the generation; with `from`, only if that is the current one. */
-  raise(userText: string, from?: string, redis: RedisConnection = this.#redis): Promise<RaiseReply> {
+  raise(userText: string, from?: string): Promise<RaiseReply> {
     const random = String(randomInt(RANDOM_RANGE));
-    return redis.run(raiseGeneration, this.keyOf(userText), [random, this.#ttlMs, from ?? ""]);
+    return this.#redis.run(raiseGeneration, this.keyOf(userText), [random, this.#ttlMs, from ?? ""]);
   }
 }

@@ -1,7 +1,6 @@
 import { checkInteger, checkOptions, checkText } from "../check.js";
-import { LoginError, type LogoutReceipt, LogoutUnconfirmedError } from "../errors.js";
-import type { RedisConnection } from "../redis/connection.js";
-import type { ReplicatedConnection } from "../redis/replicated-connection.js";
+import { LoginError, type LogoutReceipt, LogoutUnconfirmedError, RedisError } from "../errors.js";
+import type { Mark, ReplicatedConnection } from "../redis/replicated-connection.js";
 import type { Generations } from "./generations.js";
 import type { LoginFlow } from "./login-flow.js";
 import type { LogoutJournal } from "./logout-journal.js";
@@ -55,8 +54,7 @@ export class Logout {
   async everywhere(userId: UserId, options: LogoutOptions): Promise<LogoutReceipt> {
     const userText = encodeUserId("logoutEverywhere", userId);
     const durability = checkDurability("logoutEverywhere", options);
-    const reply = await this.#raise(userText, undefined, durability);
-    return this.#confirm("everywhere", userText, reply, durability);
+    return await this.#confirm("everywhere", userText, await this.#raise(userText), durability);
   }
 
   async others(req: SessionRequest, options: LogoutOptions): Promise<LogoutReceipt> {
@@ -76,51 +74,56 @@ export class Logout {
     }
     // Before anything is raised: afterwards this device could not be moved, and would be out like the others.
     ensureHeadersOpen(req);
-    const reply = await this.#raise(login.userText, login.generation, durability);
-    if (reply.kind === "superseded") throw superseded();
-    await this.#parts.flow.move(req, old, { ...login, generation: reply.generation });
-    return this.#confirm("others", login.userText, reply, durability);
+    const generation = await this.#raise(login.userText, login.generation);
+    // Before the replicas are waited for: what this device has is stale now, and any other request of it would find that out.
+    await this.#parts.flow.move(req, old, { ...login, generation });
+    return await this.#confirm("others", login.userText, generation, durability);
   }
 
-  /** Raises the generation; whatever goes wrong, the logout may or may not have happened. */
-  async #raise(
-    userText: string,
-    from: string | undefined,
-    { replicas, timeoutMs }: Durability,
-  ): Promise<RaiseReply & { readonly acknowledged: number }> {
-    const { generations, replicated, journal } = this.#parts;
-    const raise = async (redis?: RedisConnection): Promise<RaiseReply> => {
-      const reply = await generations.raise(userText, from, redis);
-      if (reply.kind === "raised") journal.noteRaise(userText, reply.generation);
-      return reply;
-    };
+  /** Raises the generation; if it goes wrong, the logout may or may not have happened. */
+  async #raise(userText: string, from?: string): Promise<string> {
+    const { generations, journal } = this.#parts;
+    let reply: RaiseReply;
     try {
-      if (replicas === 0) return { ...(await raise()), acknowledged: 0 };
-      const { result, acknowledged } = await replicated.run(raise, replicas, timeoutMs);
-      return { ...result, acknowledged };
+      reply = await generations.raise(userText, from);
     } catch (cause) {
       throw new LogoutUnconfirmedError("It is not certain that the logout took effect; repeat it", cause);
     }
+    if (reply.kind === "superseded") throw superseded();
+    journal.noteRaise(userText, reply.generation);
+    return reply.generation;
   }
 
-  #confirm(
+  async #confirm(
     scope: LogoutEvent["scope"],
     userText: string,
-    reply: RaiseReply & { readonly acknowledged: number },
-    { replicas, reason }: Durability,
-  ): LogoutReceipt {
-    if (reply.kind === "superseded") throw superseded();
-    const { generation, acknowledged } = reply;
-    const receipt = { userId: decodeUserText(userText) ?? userText, generation, replicas: acknowledged };
-    if (acknowledged < replicas) {
-      throw new LogoutUnconfirmedError(
-        `The logout took effect, but only ${acknowledged} of ${replicas} replicas acknowledged it in time; repeat it`,
-        undefined,
-        receipt,
-      );
+    generation: string,
+    { replicas, timeoutMs, reason }: Durability,
+  ): Promise<LogoutReceipt> {
+    const receipt = { userId: decodeUserText(userText) ?? userText, generation, replicas: 0 };
+    if (replicas > 0) {
+      try {
+        receipt.replicas = await this.#acknowledged(userText, generation, replicas, timeoutMs);
+      } catch (cause) {
+        const message = "The logout took effect, but whether the replicas have it could not be learned; repeat it";
+        throw new LogoutUnconfirmedError(message, cause, receipt);
+      }
+      if (receipt.replicas < replicas) {
+        const message = `The logout took effect, but only ${receipt.replicas} of ${replicas} replicas acknowledged it in time`;
+        throw new LogoutUnconfirmedError(`${message}; repeat it`, undefined, receipt);
+      }
     }
-    this.#parts.events.emit("logout", { scope, generation, replicas: acknowledged, reason });
+    this.#parts.events.emit("logout", { scope, generation, replicas: receipt.replicas, reason });
     return receipt;
+  }
+
+  #acknowledged(userText: string, generation: string, replicas: number, timeoutMs: number): Promise<number> {
+    const { generations, replicated } = this.#parts;
+    const mark: Mark = async (redis) => {
+      if (await generations.rewrite(userText, generation, redis)) return;
+      throw new RedisError("ERR_REDIS_REPLY", "refused", "Redis has lost the generation that was just raised");
+    };
+    return replicated.acknowledged(mark, replicas, timeoutMs);
   }
 }
 
