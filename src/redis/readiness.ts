@@ -3,7 +3,7 @@ import type { Deadline } from "./deadline.js";
 
 interface Waiter {
   readonly ready: () => void;
-  readonly failed: (error: Error) => void;
+  readonly ended: () => void;
 }
 
 /**
@@ -30,17 +30,15 @@ export class Readiness {
     if (this.#client.status === "end") return Promise.reject(deadline.unavailableError());
     if (this.#client.status === "wait") this.#connectLazily();
     return new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => waiter.failed(deadline.unavailableError()), deadline.remainingMs);
+      const fail = (): void => settle(() => reject(deadline.unavailableError()));
+      const timer = setTimeout(fail, deadline.remainingMs);
       const settle = (finish: () => void): void => {
         clearTimeout(timer);
         this.#waiters.delete(waiter);
         if (this.#waiters.size === 0) this.#stopListening();
         finish();
       };
-      const waiter: Waiter = {
-        ready: () => settle(resolve),
-        failed: (error) => settle(() => reject(error)),
-      };
+      const waiter: Waiter = { ready: () => settle(resolve), ended: fail };
       this.#waiters.add(waiter);
       this.#startListening();
     });
@@ -55,14 +53,21 @@ export class Readiness {
     for (const waiter of [...this.#waiters]) waiter.ready();
   };
 
+  /** The client was closed, or its `retryStrategy` gave up: it does not connect again by itself. */
+  readonly #onEnd = (): void => {
+    for (const waiter of [...this.#waiters]) waiter.ended();
+  };
+
   #startListening(): void {
     if (this.#listening) return;
     this.#listening = true;
     this.#client.on("ready", this.#onReady);
+    this.#client.on("end", this.#onEnd);
   }
 
   #stopListening(): void {
     this.#listening = false;
     this.#client.removeListener("ready", this.#onReady);
+    this.#client.removeListener("end", this.#onEnd);
   }
 }

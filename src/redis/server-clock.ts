@@ -33,11 +33,12 @@ export class ServerClock {
     this.#checkedAtMs = sentAtMs;
   }
 
-  async learn(client: RedisClient): Promise<void> {
+  /** Asks Redis; an answer that comes after the deadline, sent again by the driver, says nothing about when it was asked. */
+  async learn(client: RedisClient, deadline: Deadline): Promise<void> {
     const sentAtMs = performance.now();
     const [seconds, microseconds] = await client.time();
     const serverMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
     if (Number.isNaN(serverMs)) throw malformedReply("TIME");
-    this.note(serverMs, sentAtMs);
+    if (deadline.remainingMs > 0) this.note(serverMs, sentAtMs);
   }
 }
