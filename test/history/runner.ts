@@ -1,0 +1,183 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RedisServer, startRedis } from "../support/redis-server.js";
+import { TcpProxy } from "../support/tcp-proxy.js";
+import { bundle } from "./bundle.js";
+import { checkHistory } from "./checker.js";
+import { type FaultName, Faults } from "./faults.js";
+import { MUTATIONS } from "./mutations.js";
+import type { Operation, Violation } from "./operations.js";
+import { Random } from "./random.js";
+import type { FromWorker, ToWorker, WorkerSettings } from "./worker.js";
+import { sleep } from "./world.js";
+
+export interface HistoryOptions {
+  readonly seconds: number;
+  readonly processes: number;
+  /** Concurrent clients of each process. */
+  readonly clients: number;
+  readonly users: number;
+  readonly seed: number;
+  readonly commandTimeoutMs: number;
+  /** Between two faults. */
+  readonly pauseMs: readonly [from: number, to: number];
+  /** Breaks a rule of the code on purpose. */
+  readonly mutation?: string | undefined;
+}
+
+export const DEFAULTS: HistoryOptions = {
+  seconds: 8,
+  processes: 3,
+  clients: 16,
+  users: 24,
+  seed: 1,
+  commandTimeoutMs: 400,
+  pauseMs: [100, 500],
+};
+
+export interface HistoryResult {
+  readonly operations: readonly Operation[];
+  readonly faults: Readonly<Record<FaultName, number>>;
+  readonly violations: readonly Violation[];
+}
+
+/** Long enough for the last operations to end, whatever has just been done to the server. */
+const STOP_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 30_000;
+
+/**
+ * Runs clients in several processes against one Redis while faults happen to it, and checks what they saw. The server writes its
+ * log before it answers, so it may be killed at any time and yet has lost nothing it had acknowledged.
+ */
+export async function runHistory(asked: Partial<HistoryOptions>): Promise<HistoryResult> {
+  const options: HistoryOptions = { ...DEFAULTS, ...asked };
+  const folder = mkdtempSync(join(tmpdir(), "logout-everywhere-history-"));
+  const disposals: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const program = await bundle("worker", options.mutation === undefined ? undefined : MUTATIONS[options.mutation]);
+    disposals.push(() => program.dispose());
+    const server = await startRedis(["--appendonly", "yes", "--appendfsync", "always"]);
+    disposals.push(() => server.dispose());
+    const users = await startRedis();
+    disposals.push(() => users.dispose());
+    const proxies: TcpProxy[] = [];
+    for (let index = 0; index < options.processes; index += 1) {
+      const proxy = new TcpProxy(server.port);
+      await proxy.listen();
+      proxies.push(proxy);
+      disposals.push(() => proxy.close());
+    }
+    const settings = proxies.map((proxy, index) => workerSettings(options, index, folder, proxy, server, users));
+    const workers = settings.map((each) => new Worker(program.file, each));
+    disposals.push(() => workers.map((worker) => worker.kill()));
+    await within(START_TIMEOUT_MS, Promise.all(workers.map((worker) => worker.ready)));
+    const { seed, commandTimeoutMs, pauseMs } = options;
+    const faults = new Faults({ server, proxies, random: new Random(seed), commandTimeoutMs, pauseMs });
+    disposals.push(() => faults.stop());
+    faults.start();
+    await Promise.race([sleep(options.seconds * 1_000), ...workers.map((worker) => worker.failed)]);
+    await faults.stop();
+    for (const worker of workers) worker.stop();
+    await within(STOP_TIMEOUT_MS, Promise.all(workers.map((worker) => worker.done)));
+    const operations = settings.flatMap(({ file }) => readOperations(file));
+    return { operations, faults: faults.counts, violations: checkHistory(operations, lateUs(options)) };
+  } finally {
+    for (const dispose of disposals.reverse()) await dispose();
+  }
+}
+
+/** What arrives later than this after a failure is refused by the scripts themselves: a deadline, and the clocks' difference. */
+function lateUs({ commandTimeoutMs }: HistoryOptions): number {
+  return (commandTimeoutMs + 100) * 1_000;
+}
+
+function workerSettings(
+  { clients, users, seed, commandTimeoutMs }: HistoryOptions,
+  index: number,
+  folder: string,
+  proxy: TcpProxy,
+  server: RedisServer,
+  usersServer: RedisServer,
+): WorkerSettings {
+  return {
+    process: index,
+    clients,
+    // Some with a comma in their IDs: they look like others' heads.
+    users: Array.from({ length: users }, (_, user) => (user % 4 === 3 ? `u${user - 1},${user}` : `u${user}`)),
+    seed,
+    proxyPort: proxy.port,
+    redisPort: server.port,
+    usersPort: usersServer.port,
+    file: join(folder, `${index}.jsonl`),
+    ioredis: index % 3 === 2 ? 6 : 5,
+    autoResendUnfulfilledCommands: index % 2 === 0,
+    commandTimeoutMs,
+  };
+}
+
+/** A worker process, from outside. */
+class Worker {
+  readonly ready: Promise<void>;
+  readonly done: Promise<void>;
+  /** Rejects when the process has failed; never resolves. */
+  readonly failed: Promise<never>;
+  readonly #child: ChildProcess;
+
+  constructor(file: string, settings: WorkerSettings) {
+    this.#child = fork(file, [JSON.stringify(settings)]);
+    this.failed = new Promise<never>((_, reject) => {
+      this.#child.on("message", (message: FromWorker) => {
+        if ("failed" in message) reject(new Error(`a process of the history failed: ${message.failed}`));
+      });
+      this.#child.once("error", reject);
+      this.#child.once("exit", (code, signal) =>
+        reject(new Error(`a process of the history ended: ${code ?? signal}`)),
+      );
+    });
+    this.failed.catch(() => undefined);
+    this.ready = Promise.race([this.#heard("ready"), this.failed]);
+    this.done = Promise.race([this.#heard("done"), this.failed]);
+    this.done.catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#child.send("stop" satisfies ToWorker);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await gone;
+  }
+
+  #heard(name: "ready" | "done"): Promise<void> {
+    return new Promise((resolve) => {
+      this.#child.on("message", (message: FromWorker) => {
+        if (name in message) resolve();
+      });
+    });
+  }
+}
+
+function readOperations(file: string): Operation[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Operation);
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the history's processes did not answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
