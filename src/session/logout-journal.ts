@@ -10,6 +10,8 @@ const REMEMBER_MS = 600_000;
 const MAX_ENTRIES = 50_000;
 
 const TICK_MS = 1_000;
+/** Timers are not exact: without it, an entry that is due by a hair later than the tick would wait for the next. */
+const SLACK_MS = 100;
 /** Entries verified with one command. */
 const MAX_BATCH = 500;
 
@@ -37,7 +39,11 @@ export class LogoutJournal {
   readonly #raises = new LRUCache<string, JournalEntry>({ max: MAX_ENTRIES });
   readonly #endings = new LRUCache<string, JournalEntry>({ max: MAX_ENTRIES });
   #timer: NodeJS.Timeout | undefined;
-  #looking = false;
+  #endWatch: (() => void) | undefined;
+  #isLooking = false;
+  /** Everything is to be looked at, due or not. */
+  #isAllDue = false;
+  #isClosed = false;
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
@@ -56,40 +62,58 @@ export class LogoutJournal {
   }
 
   close(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#isClosed = true;
+    this.#rest();
     this.#raises.clear();
     this.#endings.clear();
   }
 
   #note(entries: LRUCache<string, JournalEntry>, name: string, value: string): void {
+    // A logout may be answered after the store was closed.
+    if (this.#isClosed) return;
     const nowMs = performance.now();
-    entries.set(name, { value, notedAtMs: nowMs, dueAtMs: nowMs + TICK_MS });
+    entries.set(name, { value, notedAtMs: nowMs, dueAtMs: nowMs + TICK_MS - SLACK_MS });
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer = setInterval(this.#look, TICK_MS);
     this.#timer.unref();
+    this.#endWatch = this.#parts.redis.onReady(this.#lookAtAll);
   }
 
-  #tick(): void {
-    if (this.#looking) return;
-    this.#looking = true;
-    this.#look().then(
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#endWatch?.();
+    this.#endWatch = undefined;
+  }
+
+  /** The client has connected anew, maybe to a server that lost writes: a promoted replica, a restored dump. */
+  readonly #lookAtAll = (): void => {
+    this.#isAllDue = true;
+    this.#look();
+  };
+
+  readonly #look = (): void => {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#verify().then(
       () => {
-        this.#looking = false;
-        if (this.#raises.size + this.#endings.size > 0) return;
-        clearInterval(this.#timer);
-        this.#timer = undefined;
+        this.#isLooking = false;
+        if (this.#raises.size + this.#endings.size === 0) this.#rest();
+        else if (this.#isAllDue) this.#look();
       },
       () => {
-        // Redis is away: entries stay due, the next tick looks again.
-        this.#looking = false;
+        // Redis is away: the next tick looks again, and at everything, for it may come back with less than it had.
+        this.#isLooking = false;
+        this.#isAllDue = true;
       },
     );
-  }
+  };
 
-  async #look(): Promise<void> {
-    await forDue(this.#raises, (batch) => this.#verifyRaises(batch));
-    await forDue(this.#endings, (batch) => this.#verifyEndings(batch));
+  async #verify(): Promise<void> {
+    const isAllDue = this.#isAllDue;
+    this.#isAllDue = false;
+    await forDue(this.#raises, isAllDue, (batch) => this.#verifyRaises(batch));
+    await forDue(this.#endings, isAllDue, (batch) => this.#verifyEndings(batch));
   }
 
   async #verifyRaises(batch: readonly (readonly [userText: string, entry: JournalEntry])[]): Promise<void> {
@@ -116,18 +140,19 @@ export class LogoutJournal {
 /** Hands out the entries that are due, in batches; forgets those past their time, and sets when the others are due next. */
 async function forDue(
   entries: LRUCache<string, JournalEntry>,
+  isAllDue: boolean,
   verify: (batch: readonly (readonly [string, JournalEntry])[]) => Promise<void>,
 ): Promise<void> {
   const nowMs = performance.now();
   const due: (readonly [string, JournalEntry])[] = [];
   for (const [name, entry] of entries.entries()) {
     if (nowMs - entry.notedAtMs > REMEMBER_MS) entries.delete(name);
-    else if (entry.dueAtMs <= nowMs) due.push([name, entry]);
+    else if (isAllDue || entry.dueAtMs <= nowMs) due.push([name, entry]);
   }
   for (let start = 0; start < due.length; start += MAX_BATCH) {
     const batch = due.slice(start, start + MAX_BATCH);
     await verify(batch);
-    for (const [, entry] of batch) entry.dueAtMs = nowMs + intervalMs(nowMs - entry.notedAtMs);
+    for (const [, entry] of batch) entry.dueAtMs = nowMs + intervalMs(nowMs - entry.notedAtMs) - SLACK_MS;
   }
 }
 
