@@ -67,7 +67,7 @@ test("G8: who waits long for replicas holds up no other logout", async () => {
   const app = await faultyApp(primary);
   const patient = failureOf(app.store.logoutEverywhere("patient", { replicas: 2, timeoutMs: 2_000 }));
   let isOver = false;
-  patient.then(() => {
+  void patient.then(() => {
     isOver = true;
   });
   const others = Array.from({ length: 50 }, (_, index) => app.store.logoutEverywhere(`u-${index}`, { replicas: 1 }));
