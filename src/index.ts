@@ -30,6 +30,7 @@ export type {
   CorruptEvent,
   FencedEvent,
   LogoutEvent,
+  ReappliedEvent,
   StoreEventMap,
   UnprotectedEvent,
 } from "./session/store-events.js";

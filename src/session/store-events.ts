@@ -31,11 +31,13 @@ export interface CorruptEvent {
 /** An unprotected login; carries nothing, for whatever could be said of it is personal. */
 export type UnprotectedEvent = Readonly<Record<string, never>>;
 
-/** A logout that took effect. */
+/** A logout that had been lost and took effect again. */
 export interface ReappliedEvent {
+  /** `generation`: a log out everywhere or of others; `session`: the end of a single session. */
   readonly what: "generation" | "session";
 }
 
+/** A logout that took effect. */
 export interface LogoutEvent {
   /** `everywhere`: all sessions of the user ended; `others`: all but the one that asked. */
   readonly scope: "everywhere" | "others";

@@ -67,5 +67,5 @@ is<Equals<typeof unconfirmed.receipt, LogoutReceipt | undefined>>();
 // @ts-expect-error: no such code
 "ERR_NO_SUCH_CODE" satisfies ErrorCode;
 
-is<Equals<keyof StoreEventMap, "fenced" | "corrupt" | "unprotected" | "logout">>();
+is<Equals<keyof StoreEventMap, "fenced" | "corrupt" | "unprotected" | "logout" | "reapplied">>();
 store.on("logout", (event: StoreEventMap["logout"]) => event.reason);

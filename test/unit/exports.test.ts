@@ -31,6 +31,7 @@ const TYPES = [
   "LogoutReceipt",
   "NextFunction",
   "ReadRequestOptions",
+  "ReappliedEvent",
   "RedisClient",
   "RedisPipeline",
   "RequestHandler",
