@@ -40,21 +40,28 @@ const SESSION_STEPS = {
 /** One concurrent client: does one thing after the other until it is stopped. */
 export async function runClient(world: World, users: readonly string[], isStopped: () => boolean): Promise<void> {
   while (!isStopped()) await doSomething(world, users);
+  world.doing.delete(world.client);
+}
+
+/** Half the logouts meet somebody who is just signing in or being moved. */
+function victim({ busy, random }: World, who: string): string {
+  return busy.user !== "" && random.chance(0.5) ? busy.user : who;
 }
 
 async function doSomething(world: World, users: readonly string[]): Promise<void> {
   const { random, pool } = world;
   const who = random.pick(users) ?? "";
   const what = random.weighted(WEIGHTS);
+  world.doing.set(world.client, what);
   switch (what) {
     case "signIn":
       return user.signInSomehow(world, who);
     case "everywhere":
-      return user.logoutEverywhere(world, who);
+      return user.logoutEverywhere(world, victim(world, who));
     case "incr":
-      return user.incrementByHand(world, who);
+      return user.incrementByHand(world, victim(world, who));
     case "resetPassword":
-      return user.resetPassword(world, who);
+      return user.resetPassword(world, victim(world, who));
     case "changePassword":
       return user.changePassword(world, who);
     case "visit":

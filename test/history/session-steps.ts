@@ -51,7 +51,7 @@ export async function visitWith(
 
 /** Now and then a handler takes its time: long enough for others to end its session meanwhile. */
 export async function takeTime({ random }: World): Promise<void> {
-  if (random.chance(0.5)) await sleep(random.between(0, 40));
+  if (random.chance(0.6)) await sleep(random.between(0, 50));
 }
 
 export const readByRequest: SessionStep = async (world, user, sid) => {

@@ -3,6 +3,8 @@ import { nowUs } from "./requests.js";
 import { noteSave, setValue, takeTime, visitWith } from "./session-steps.js";
 import { attempt, DONE, type Ended, endedBy, sleep, type World } from "./world.js";
 
+const LOST_AFTER_MS = 2_000;
+
 /** What clients do as a user, with or without a session of that user's. */
 export type UserStep = (world: World, user: string) => Promise<void>;
 
@@ -23,8 +25,9 @@ export async function signIn(world: World, user: string, old: string | undefined
     const login = attempted;
     const generation = String(login).split(",").at(-1) ?? "";
     const password = Number((await users.get(`password:${user}`)) ?? 0);
+    world.busy.user = user;
     // The time a password hash takes.
-    await sleep(random.between(0, 25));
+    await sleep(random.between(0, 40));
     const from = nowUs();
     const ended = await attempt("several", () => store.login(req, login, keepsData ? { keep: true } : {}));
     const to = nowUs();
@@ -68,6 +71,7 @@ export async function exchange(
   let note: ((cookie: string | undefined) => void) | undefined;
   const { cookie } = await visitWith(world, user, sid, async ({ req, seen }) => {
     if (seen?.user !== user || (kind === "others" && user === "")) return;
+    world.busy.user = user;
     await takeTime(world);
     let receipt: LogoutReceipt | undefined;
     const from = nowUs();
@@ -107,7 +111,9 @@ export const incrementByHand: UserStep = async ({ process, client, record, forei
   let generation: string | undefined;
   let ended = DONE;
   try {
-    generation = String(await foreign.incr(`user_login_age:${user.replaceAll(",", "%2C")}`));
+    // A command that is lost with its connection is never answered.
+    const late = sleep(LOST_AFTER_MS).then(() => Promise.reject(new Error("no answer")));
+    generation = String(await Promise.race([foreign.incr(`user_login_age:${user.replaceAll(",", "%2C")}`), late]));
   } catch {
     ended = { outcome: "unknown", code: "INCR" };
   }

@@ -30,6 +30,8 @@ export interface WorkerSettings {
 export type ToWorker = "stop";
 export type FromWorker = { readonly ready: true } | { readonly done: true } | { readonly failed: string };
 
+const HANG_MS = 10_000;
+
 const CHANNEL = "cookies";
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as WorkerSettings;
@@ -66,11 +68,12 @@ async function main(): Promise<void> {
     ids += 1;
     return `${index}-${ids}`;
   };
-  const shared: Omit<World, "client" | "random"> = {
+  const shared: Omit<World, "client" | "random" | "doing"> = {
     process: index,
     store,
     requests: new RequestLine(store, newId),
     pool,
+    busy: { user: "" },
     foreign,
     users: usersClient,
     newValue: () => {
@@ -84,12 +87,19 @@ async function main(): Promise<void> {
     },
   };
   let isStopped = false;
+  const doing = new Map<number, string>();
   process.on("message", () => {
     isStopped = true;
+    // Every operation has a deadline: what is still going on after this long hangs.
+    setTimeout(() => fail(new Error(`did not end: ${[...doing.values()].join(", ")}`)), HANG_MS).unref();
   });
   tell({ ready: true });
   const running = Array.from({ length: clients }, (_, client) =>
-    runClient({ ...shared, client, random: new Random(seed * 1_000 + index * 100 + client) }, users, () => isStopped),
+    runClient(
+      { ...shared, doing, client, random: new Random(seed * 1_000 + index * 100 + client) },
+      users,
+      () => isStopped,
+    ),
   );
   await Promise.all(running);
   await store.close();

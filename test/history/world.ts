@@ -17,6 +17,10 @@ export interface World {
   readonly foreign: Redis;
   /** The application's database of users: their passwords. A server of its own, which never fails. */
   readonly users: Redis;
+  /** The user somebody in this process has just begun to sign in or to move: a good moment to log that user out. */
+  readonly busy: { user: string };
+  /** What each client of the process is at. */
+  readonly doing: Map<number, string>;
   readonly newValue: () => string;
   readonly record: (operation: Operation) => void;
   /** Tells all processes of a session cookie that a browser has got. */
