@@ -9,6 +9,8 @@ export interface Origin {
   readonly birth: Birth;
   /** The births it descends from, the first visit or login first, its own last. */
   readonly path: readonly Birth[];
+  /** The session IDs before it whose data it may have: of what it was moved from, or of what its login kept. */
+  readonly dataFrom: ReadonlySet<string>;
   /** The login it stems from; `undefined` for an anonymous session. */
   readonly login: Login | undefined;
   readonly user: string;
@@ -41,7 +43,7 @@ function resolve(sid: string, births: ReadonlyMap<string, Birth>, origins: Map<s
   while (at !== undefined && !origins.has(at) && births.has(at) && !line.includes(at)) {
     line.push(at);
     const birth: Birth | undefined = births.get(at);
-    at = birth?.kind === "rotate" || birth?.kind === "others" ? birth.sid : undefined;
+    at = birth?.kind === "visit" ? undefined : birth?.sid;
   }
   for (const next of line.reverse()) {
     const birth = births.get(next);
@@ -51,14 +53,18 @@ function resolve(sid: string, births: ReadonlyMap<string, Birth>, origins: Map<s
 }
 
 function originOf(sid: string, birth: Birth, origins: ReadonlyMap<string, Origin>): Origin {
-  if (birth.kind === "visit") return { sid, birth, path: [birth], login: undefined, user: "", generation: "" };
-  if (birth.kind === "login") {
-    return { sid, birth, path: [birth], login: birth, user: birth.user, generation: birth.generation };
+  if (birth.kind === "visit") {
+    return { sid, birth, path: [birth], dataFrom: new Set(), login: undefined, user: "", generation: "" };
   }
-  const parent = origins.get(birth.sid);
+  const parent = birth.sid === undefined ? undefined : origins.get(birth.sid);
+  const dataFrom = new Set(birth.sid === undefined ? [] : [...(parent?.dataFrom ?? []), birth.sid]);
+  if (birth.kind === "login") {
+    return { sid, birth, path: [birth], dataFrom, login: birth, user: birth.user, generation: birth.generation };
+  }
   return {
     sid,
     birth,
+    dataFrom,
     path: [...(parent?.path ?? []), birth],
     login: parent?.login,
     user: parent?.user ?? birth.user,

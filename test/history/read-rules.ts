@@ -77,8 +77,7 @@ function checkContent(timeline: Timeline, origin: Origin, read: Read, seen: Seen
   const write = timeline.writeOf.get(seen.value);
   const writtenTo = write?.kind === "visit" ? write.created : write?.sid;
   const isOwn = writtenTo === origin.sid;
-  // What a login keeps of the anonymous session before it, or a move of the session it moves.
-  const isInherited = origin.path.some((birth) => birth.kind !== "visit" && birth.sid === writtenTo);
+  const isInherited = writtenTo !== undefined && origin.dataFrom.has(writtenTo);
   if (write === undefined || !(isOwn || isInherited)) {
     report("foreign-read", ...origin.path, write, read);
     return;

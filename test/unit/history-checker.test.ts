@@ -107,6 +107,16 @@ describe("a history in order", () => {
   });
 });
 
+test("data goes on with a login that keeps it, and with moves before and after it", () => {
+  const history = [
+    visit({ created: "a0" }),
+    exchange("rotate", 5, 6, { user: "", sid: "a0", created: "a1", cookie: "a1" }),
+    login({ sid: "a1" }),
+    exchange("rotate", 15, 16),
+  ];
+  expect(broken(...history, read(20, 21, live({ value: "v0" }), "s2"))).toEqual([]);
+});
+
 describe("logged-out-read", () => {
   test("a read after a confirmed logout of the user", () => {
     expect(broken(login(), everywhere(20, 21), read(22, 23, live()))).toEqual(["logged-out-read"]);
