@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import session, { type Session, type SessionData } from "express-session";
+import { kindOf, misuse } from "../check.js";
 import type { LogoutReceipt } from "../errors.js";
 import { isCurrentLogin, type LoginStamp } from "./current-login.js";
 import { type Callback, deliver } from "./deliver.js";
@@ -272,6 +273,9 @@ export class GenerationStore extends session.Store {
 
   async #save(sid: string, data: SessionData): Promise<void> {
     const { writer, events, dataUser, serialize, lifetimes, stampFor, warnIfUnprotected } = this.#parts;
+    if (typeof data !== "object" || data === null) {
+      throw misuse(`set: expected session data, got ${kindOf(data)}`, "ERR_INVALID_ARG_TYPE");
+    }
     const binding = this.#bindingFor(sid, data);
     const payload = serialize(data);
     warnIfUnprotected(binding, data);

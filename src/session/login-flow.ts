@@ -13,10 +13,10 @@ import { decodeUserText, encodeUserId, type UserId } from "./user-id.js";
 /** Options of `store.login`. */
 export interface LoginOptions {
   /**
-   * What of the session's data the login keeps: `true` for all of it, or names of fields. By default none: what an
+   * What of the session's data the login keeps: `true` for all of it, or names of fields. By default (`false`) none: what an
    * anonymous visitor left, or another user, does not become the new user's.
    */
-  readonly keep?: true | readonly string[] | undefined;
+  readonly keep?: boolean | readonly string[] | undefined;
 }
 
 export interface LoginFlowParts {
@@ -74,6 +74,9 @@ export class LoginFlow {
     currentSession("rotate", req);
     await inTurn(req, async () => {
       const old = currentSession("rotate", req);
+      // Never stored: its ID is as new as another would be, and nobody else has it.
+      await old.binding.tail;
+      if (!mayBeStored(old.binding)) return;
       await this.move(req, old, old.binding.login);
     });
   }
@@ -102,10 +105,6 @@ export class LoginFlow {
     await old.binding.tail;
     const fresh = exchange.prepare(req, old, true);
     fresh.session.cookie = old.session.cookie;
-    if (!mayBeStored(old.binding)) {
-      exchange.adopt(req, old, fresh);
-      return;
-    }
     const head =
       login === undefined ? anonymousHead(newNonce()) : inheritedLoginHead(login, login.generation, newNonce());
     await exchange.insert(fresh, head, login);
@@ -162,7 +161,11 @@ export class LoginFlow {
 function checkKeep(options: LoginOptions): Keep {
   checkOptions("login", options, LOGIN_OPTIONS);
   const { keep } = options;
-  if (keep === undefined || keep === true) return keep;
+  if (keep === undefined || keep === false) return undefined;
+  if (keep === true) return keep;
   if (Array.isArray(keep) && keep.every((name) => typeof name === "string")) return keep;
-  throw misuse(`login: keep: expected true or an array of field names, got ${kindOf(keep)}`, "ERR_INVALID_ARG_TYPE");
+  throw misuse(
+    `login: keep: expected a boolean or an array of field names, got ${kindOf(keep)}`,
+    "ERR_INVALID_ARG_TYPE",
+  );
 }

@@ -76,7 +76,13 @@ export class Logout {
     ensureHeadersOpen(req);
     const generation = await this.#raise(login.userText, login.generation);
     // Before the replicas are waited for: what this device has is stale now, and any other request of it would find that out.
-    await this.#parts.flow.move(req, old, { ...login, generation });
+    try {
+      await this.#parts.flow.move(req, old, { ...login, generation });
+    } catch (error) {
+      // The others are out all the same, and so is this device.
+      this.#parts.events.emit("logout", { scope: "everywhere", generation, replicas: 0, reason: durability.reason });
+      throw error;
+    }
     return await this.#confirm("others", login.userText, generation, durability);
   }
 
@@ -87,6 +93,8 @@ export class Logout {
     try {
       reply = await generations.raise(userText, from);
     } catch (cause) {
+      // Repeating it would not help: the store is closed for good.
+      if (cause instanceof RedisError && cause.code === "ERR_STORE_CLOSED") throw cause;
       throw new LogoutUnconfirmedError("It is not certain that the logout took effect; repeat it", cause);
     }
     if (reply.kind === "superseded") throw superseded();

@@ -12,7 +12,11 @@ test("the tarball holds each source file compiled twice, the documents and nothi
     return ["esm", "cjs"].flatMap((format) => ["js", "js.map", "d.ts"].map((end) => `dist/${format}/${stem}.${end}`));
   });
   const documents = ["CHANGELOG.md", "LICENSE", "README.md", "package.json", "dist/cjs/package.json"];
-  expect([...inject("tarballFiles")].sort()).toEqual([...compiled, ...documents].sort());
+  // What the README links to is there as well.
+  const linked = inject("tarballFiles").filter((name) => /^(?:docs|examples)\//.test(name));
+  expect(linked).toEqual(expect.arrayContaining(["docs/errors.md", "docs/redis-keys.md", "examples/shop/app.js"]));
+  const others = inject("tarballFiles").filter((name) => !linked.includes(name));
+  expect([...others].sort()).toEqual([...compiled, ...documents].sort());
 });
 
 test("the tarball stays small", () => {
