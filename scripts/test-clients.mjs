@@ -34,7 +34,8 @@ function run(client) {
   const args = ["run", "--config", "test/vitest.config.ts", ...reporters(client), ...CLIENTS[client]];
   const { status } = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", ...args], {
     stdio: "inherit",
-    env: { ...process.env, CLIENT: client, THOROUGH: "1" },
+    // Every random round once is enough: the races are the store's, not the reply format's.
+    env: { ...process.env, CLIENT: client, THOROUGH: client === "ioredis6" ? "1" : "" },
   });
   return status === 0;
 }
