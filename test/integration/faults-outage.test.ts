@@ -9,7 +9,8 @@ import { contentOf, type FaultyServer, faultyApp, faultyServer } from "../suppor
 import { Gate } from "../support/gate.js";
 import { escapedFrom } from "../support/process-failures.js";
 
-const TIMEOUT_MS = 800;
+/** The default, for the machine may be busy with 200 requests and other tests. */
+const TIMEOUT_MS = 2_000;
 
 interface Outage {
   readonly server: FaultyServer;
@@ -22,12 +23,12 @@ interface Outage {
   held(): number;
 }
 
-async function outage(client: RedisOptions): Promise<Outage> {
+async function outage(client: RedisOptions, commandTimeoutMs = TIMEOUT_MS): Promise<Outage> {
   const server = await faultyServer();
   const gate = new Gate();
   let held = 0;
   const app = await faultyApp(server, {
-    store: { commandTimeoutMs: TIMEOUT_MS },
+    store: { commandTimeoutMs },
     client: { retryStrategy: (times) => Math.min(times * 50, 2_000), ...client },
     routes: (express, store) => {
       express.post("/held/:what", async (req, res) => {
@@ -75,17 +76,18 @@ for (const [name, options] of Object.entries(CLIENTS)) {
       // It hangs with sockets open, then it is gone.
       server.signal("SIGSTOP");
       gate.open();
-      const reading = Array.from({ length: 100 }, (_, at) =>
-        timed((devices[at % 10] as Browser).clone(), "/me", "GET"),
-      );
-      const anonymous = await Promise.all(Array.from({ length: 100 }, () => timed(app.browser(), "/me", "GET")));
-      expect(anonymous.filter(({ page }) => page.status !== 200)).toEqual([]);
-      expect(Math.max(...anonymous.map(({ tookMs }) => tookMs))).toBeLessThan(TIMEOUT_MS);
-      pages = await Promise.all([...writing, ...reading]);
+      let answered = 0;
+      const reading = Array.from({ length: 100 }, async (_, at) => {
+        const held = await timed((devices[at % 10] as Browser).clone(), "/me", "GET");
+        answered += 1;
+        return held;
+      });
+      const anonymous = await Promise.all(Array.from({ length: 100 }, () => app.browser().get("/me")));
+      expect([answered, anonymous.filter(({ status }) => status !== 200)]).toEqual([0, []]);
       await server.stop("SIGKILL");
-      const refused = await Promise.all(devices.map((device) => timed(device, "/me", "GET")));
-      const login = await timed(app.browser(), "/login/late-login", "POST");
-      pages.push(...refused, login);
+      const refused = devices.map((device) => timed(device, "/me", "GET"));
+      const login = timed(app.browser(), "/login/late-login", "POST");
+      pages = await Promise.all([...writing, ...reading, ...refused, login]);
     });
     expect(escaped).toEqual({ exceptions: [], rejections: [] });
     // express-session answers first and saves then; its save fails behind the answer.
@@ -93,7 +95,7 @@ for (const [name, options] of Object.entries(CLIENTS)) {
     expect(saved?.page.status).toBe(200);
     expect(new Set(pages.map(({ page }) => page.status))).toEqual(new Set([503]));
     expect(pages.filter(({ page }) => page.setCookies.length > 0)).toEqual([]);
-    expect(Math.max(...pages.map(({ tookMs }) => tookMs))).toBeLessThan(TIMEOUT_MS + 700);
+    expect(Math.max(...pages.map(({ tookMs }) => tookMs))).toBeLessThan(TIMEOUT_MS + 1_500);
     for (const { page } of pages) expect(page.json()["code"]).toMatch(/^ERR_(REDIS|LOGOUT)_/);
 
     await server.start();
@@ -111,7 +113,7 @@ for (const [name, options] of Object.entries(CLIENTS)) {
 }
 
 test("C33: a server that hung and goes on finds all that waits for it too late", async () => {
-  const { server, app, devices, gate, held } = await outage({});
+  const { server, app, devices, gate, held } = await outage({}, 1_000);
   const before = await contentOf(server.root);
   const writing = devices.slice(0, WRITES.length).map((device, at) => timed(device, `/held/${WRITES[at]}`, "POST"));
   await expect.poll(held).toBe(WRITES.length);
@@ -126,11 +128,11 @@ test("C33: a server that hung and goes on finds all that waits for it too late",
 });
 
 test("C33: CLIENT PAUSE longer than the deadline is 503, and what was paused does nothing afterwards", async () => {
-  const { server, app, devices, gate, held } = await outage({});
+  const { server, app, devices, gate, held } = await outage({}, 1_000);
   const before = await contentOf(server.root);
   const writing = devices.slice(0, WRITES.length).map((device, at) => timed(device, `/held/${WRITES[at]}`, "POST"));
   await expect.poll(held).toBe(WRITES.length);
-  await server.root.call("CLIENT", "PAUSE", "1200", "ALL");
+  await server.root.call("CLIENT", "PAUSE", "1600", "ALL");
   gate.open();
   const reading = await timed((devices[9] as Browser).clone(), "/me", "GET");
   expect([reading.page.status, reading.page.json()]).toEqual([503, { code: "ERR_REDIS_TIMEOUT" }]);
@@ -148,13 +150,13 @@ test("C33: memory does not grow while Redis is away, and no queue does", async (
   await server.dump();
   await server.stop("SIGKILL");
   const burst = async (requests: number): Promise<void> => {
-    for (let sent = 0; sent < requests; sent += 100) {
-      const pages = await Promise.all(Array.from({ length: 100 }, () => device.get("/me")));
+    for (let sent = 0; sent < requests; sent += 250) {
+      const pages = await Promise.all(Array.from({ length: 250 }, () => device.get("/me")));
       expect(pages.filter(({ status }) => status !== 503)).toEqual([]);
     }
     app.errors.length = 0;
   };
-  await burst(1_000);
+  await burst(500);
   const beforeBytes = heapBytes();
   await burst(3_000);
   expect(heapBytes() - beforeBytes).toBeLessThan(4_000_000);
