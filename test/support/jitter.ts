@@ -9,7 +9,7 @@ export async function jitter(maxTurns = 12): Promise<void> {
 /** Options of tests that run hundreds of rounds: on a busy machine they may take long. */
 export const RANDOM = { timeout: 90_000 };
 
-/** THOROUGH=1, as the runs on the other clients set it, plays every random round; a plain `npm test` every fourth. */
+/** THOROUGH=1, as the run on ioredis 6 in CI sets it, plays every random round; a plain `npm test` every fourth. */
 function share(): number {
   // ioredis-mock's scripts are slow, and in one process little can happen in between.
   if (CLIENT_KIND === "mock") return 0.1;
