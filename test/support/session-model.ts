@@ -13,6 +13,8 @@ interface Record {
 
 /** A request in flight: the session as it was when it arrived. */
 export interface Flight {
+  /** The process that handles it: what one process ends or finds ended, only its own requests know. */
+  readonly process: number;
   readonly sid: string;
   readonly record: Record;
   value: string;
@@ -33,21 +35,21 @@ export class SessionModel {
   readonly #absoluteTtlMs: number;
   #numbers = 0;
   /** How far the application's clock is ahead of Redis'. */
-  clockStepMs = 0;
+  clockLeadMs = 0;
 
   constructor(absoluteTtlMs: number) {
     this.#absoluteTtlMs = absoluteTtlMs;
   }
 
   /** What a read sees; it retires an ID that it finds logged out, except while there is no counter to tell by. */
-  read(sid: string): { user: string; value: string } | null {
+  read(sid: string, process: number): { user: string; value: string } | null {
     const record = this.#records.get(sid);
     if (record === undefined) return null;
     if (record.user !== "") {
       const era = this.#eras.get(record.user);
       if (era === undefined) return null;
       if (era !== record.era) {
-        this.#retire(sid);
+        this.#retire(sid, process);
         return null;
       }
       if (this.#isOver(record)) return null;
@@ -55,11 +57,11 @@ export class SessionModel {
     return { user: record.user, value: record.value };
   }
 
-  arrive(sid: string): Flight | undefined {
-    const seen = this.read(sid);
+  arrive(sid: string, process: number): Flight | undefined {
+    const seen = this.read(sid, process);
     const record = this.#records.get(sid);
     if (seen === null || record === undefined) return undefined;
-    const flight = { sid, record, value: seen.value, isRetired: false };
+    const flight = { process, sid, record, value: seen.value, isRetired: false };
     this.#flights.add(flight);
     return flight;
   }
@@ -92,7 +94,7 @@ export class SessionModel {
   }
 
   login(attempt: Attempt, sid: string, old: Flight | undefined, keepsData: boolean): void {
-    if (old !== undefined) this.end(old.sid);
+    if (old !== undefined) this.end(old.sid, old.process);
     this.#insert(sid, attempt, keepsData ? (old?.value ?? "") : "", this.#redisNowMs());
   }
 
@@ -124,20 +126,21 @@ export class SessionModel {
 
   move(flight: Flight, sid: string, era: number = flight.record.era): void {
     const { user, madeAtMs } = flight.record;
-    this.end(flight.sid);
+    this.end(flight.sid, flight.process);
     this.#insert(sid, { user, era }, flight.value, madeAtMs);
     // A login that has reached its absolute end gets no new life.
     const moved = this.#records.get(sid);
     if (moved !== undefined && this.#isOver(moved)) this.#records.delete(sid);
   }
 
-  end(sid: string): void {
+  end(sid: string, process: number): void {
     this.#records.delete(sid);
-    this.#retire(sid);
+    this.#retire(sid, process);
   }
 
-  isCurrent({ sid, record, isRetired }: Flight): boolean {
-    return record.user !== "" && !isRetired && this.read(sid) !== null && this.#records.get(sid)?.head === record.head;
+  isCurrent({ process, sid, record, isRetired }: Flight): boolean {
+    if (record.user === "" || isRetired) return false;
+    return this.read(sid, process) !== null && this.#records.get(sid)?.head === record.head;
   }
 
   #insert(sid: string, { user, era }: Attempt, value: string, madeAtMs: number): void {
@@ -145,12 +148,14 @@ export class SessionModel {
     this.#records.set(sid, { head: this.#numbers, user, era, value, madeAtMs });
   }
 
-  #retire(sid: string): void {
-    for (const flight of this.#flights) if (flight.sid === sid) flight.isRetired = true;
+  #retire(sid: string, process: number): void {
+    for (const flight of this.#flights) {
+      if (flight.sid === sid && flight.process === process) flight.isRetired = true;
+    }
   }
 
   #isOver({ user, madeAtMs }: Record): boolean {
-    return user !== "" && madeAtMs + this.#absoluteTtlMs <= this.#redisNowMs() + this.clockStepMs;
+    return user !== "" && madeAtMs + this.#absoluteTtlMs <= this.#redisNowMs() + this.clockLeadMs;
   }
 
   #redisNowMs(): number {
