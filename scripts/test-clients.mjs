@@ -5,8 +5,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-/** The example application brings its own client. */
-const ALL = ["test/integration", "--exclude=test/integration/example-app*"];
+/** The example application and the histories bring their own clients. */
+const ALL = ["test/integration", "--exclude=test/integration/example-app*", "--exclude=test/integration/history*"];
 
 /** What vitest is to run on each client. */
 const CLIENTS = {

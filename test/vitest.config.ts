@@ -4,6 +4,8 @@ export default defineConfig({
   root: new URL("..", import.meta.url).pathname,
   test: {
     include: ["test/{unit,integration}/**/*.test.ts"],
+    // Servers that fail, and processes against each other: `npm run test:faults`, part of .ci/run.
+    exclude: ["test/integration/{faults-*,history}.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

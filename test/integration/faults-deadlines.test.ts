@@ -118,6 +118,8 @@ test("G7: replies that come too late are timeouts, and slow ones in time are non
   await proxied.ping();
   proxy.delayReplies(TIMEOUT_MS + 150);
   await withoutEscapes(async () => expectCoded(await failAll(proxied), "ERR_REDIS_TIMEOUT"));
+  // Replies still on their way with the long delay must not be overtaken by later ones.
+  await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS + 500));
   // What had been sent in time took effect in Redis: unconfirmed is not undone.
   proxy.delayReplies(20);
   const store = new GenerationStore({ client: proxied, commandTimeoutMs: 2_000 });
