@@ -27,6 +27,7 @@ const SCRIPTS: readonly Script<unknown>[] = [
 const ROUND = { cutBefore: 4, cutAfter: 6, delay: 4, drop: 3, scriptFlush: 1, pause: 2, kill: 1 } as const;
 
 export type FaultName = keyof typeof ROUND;
+export const FAULT_NAMES: readonly string[] = Object.keys(ROUND);
 
 export interface FaultOptions {
   readonly server: RedisServer;

@@ -21,6 +21,8 @@ interface Line {
   readonly unanswered: (readonly string[])[];
   /** Replies kept back, once a `hold` has begun on this line. */
   held: Buffer[] | undefined;
+  /** Ends when all delayed replies have been passed on. */
+  delayed: Promise<void> | undefined;
 }
 
 /**
@@ -111,7 +113,7 @@ export class TcpProxy {
   }
 
   #accept(client: Socket, server: Socket): void {
-    const line: Line = { client, server, unanswered: [], held: undefined };
+    const line: Line = { client, server, unanswered: [], held: undefined, delayed: undefined };
     this.#lines.add(line);
     const commands = new FrameReader();
     const replies = new FrameReader();
@@ -150,10 +152,16 @@ export class TcpProxy {
     if (this.#apply("cut after", words)) return cut(line);
     if (line.held === undefined && this.#apply("hold", words)) line.held = [];
     if (line.held !== undefined) line.held.push(frame);
-    else if (this.#delayMs === 0) line.client.write(frame);
-    else setTimeout(() => line.client.write(frame), this.#delayMs);
+    else if (this.#delayMs === 0 && line.delayed === undefined) line.client.write(frame);
+    else line.delayed = afterDelay(line, frame, this.#delayMs);
     return true;
   }
+}
+
+/** Passes a reply on when its delay is over, but never before those that came earlier, whose delay may be longer. */
+async function afterDelay({ client, delayed }: Line, frame: Buffer, delayMs: number): Promise<void> {
+  await Promise.all([delayed, new Promise((resolve) => setTimeout(resolve, delayMs))]);
+  client.write(frame);
 }
 
 function cut({ client, server }: Line): false {

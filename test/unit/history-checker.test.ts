@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { checkHistory } from "../history/checker.js";
+import { MUTATIONS } from "../history/mutations.js";
 import {
   type Ending,
   type Everywhere,
@@ -294,4 +296,13 @@ test("every rule says what its violation means and shows the operations", () => 
   const [violation] = checkHistory([login(), everywhere(20, 21), read(22, 23, live())], LATE);
   expect(violation?.message).toBe(RULES["logged-out-read"]);
   expect(violation?.operations.map(({ kind }) => kind)).toEqual(["login", "everywhere", "read"]);
+});
+
+test("docs: docs/testing.md has a row for each mutation, with the rule that notices it", () => {
+  const page = readFileSync(new URL("../../docs/testing.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \| `([a-z-]+)`: (.*?) \|/gm)].map((row) => row.slice(1, 5));
+  const expected = Object.entries(MUTATIONS).map(([name, { breaks, noticedAs }]) => {
+    return [name, breaks, noticedAs, RULES[noticedAs]];
+  });
+  expect(rows).toEqual(expected);
 });
