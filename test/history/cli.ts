@@ -40,10 +40,12 @@ function mutationName(): string | undefined {
 }
 
 async function main(): Promise<void> {
+  const interruption = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
   const options = { ...numbers(), mutation: mutationName() };
   for (let left = options.seconds, round = 0; left > 0; left -= ROUND_SECONDS, round += 1) {
     const seed = options.seed + round;
-    const result = await runHistory({ ...options, seed, seconds: Math.min(left, ROUND_SECONDS) });
+    const result = await runHistory({ ...options, seed, seconds: Math.min(left, ROUND_SECONDS) }, interruption.signal);
     console.log(`seed ${seed}, ${describe(result)}`);
     if (result.violations.length > 0) {
       process.exitCode = 1;

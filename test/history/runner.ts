@@ -52,7 +52,10 @@ const START_TIMEOUT_MS = 30_000;
  * Runs clients in several processes against one Redis while faults happen to it, and checks what they saw. The server writes its
  * log before it answers, so it may be killed at any time and yet has lost nothing it had acknowledged.
  */
-export async function runHistory(asked: Partial<HistoryOptions>): Promise<HistoryResult> {
+export async function runHistory(
+  asked: Partial<HistoryOptions>,
+  interrupted: AbortSignal = new AbortController().signal,
+): Promise<HistoryResult> {
   const options: HistoryOptions = { ...DEFAULTS, ...asked };
   const folder = mkdtempSync(join(tmpdir(), "logout-everywhere-history-"));
   const disposals: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
@@ -78,7 +81,7 @@ export async function runHistory(asked: Partial<HistoryOptions>): Promise<Histor
     const faults = new Faults({ server, proxies, random: new Random(seed), commandTimeoutMs, pauseMs });
     disposals.push(() => faults.stop());
     faults.start();
-    await Promise.race([sleep(options.seconds * 1_000), ...workers.map((worker) => worker.failed)]);
+    await Promise.race([sleep(options.seconds * 1_000), aborted(interrupted), ...workers.map(({ failed }) => failed)]);
     await faults.stop();
     for (const worker of workers) worker.stop();
     await within(STOP_TIMEOUT_MS, Promise.all(workers.map((worker) => worker.done)));
@@ -87,6 +90,15 @@ export async function runHistory(asked: Partial<HistoryOptions>): Promise<Histor
   } finally {
     for (const dispose of disposals.reverse()) await dispose();
   }
+}
+
+/** Rejects when the signal fires: what was started is then ended as after any failure. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = (): void => reject(new Error("interrupted"));
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+  });
 }
 
 /** What arrives later than this after a failure is refused by the scripts themselves: a deadline, and the clocks' difference. */
