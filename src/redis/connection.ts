@@ -59,12 +59,6 @@ export class RedisConnection {
     await this.#readiness.wait(deadline);
   }
 
-  async get(key: string, deadline: Deadline = this.deadline()): Promise<string | null> {
-    const reply = await this.#send(deadline, (client) => client.get(key));
-    if (typeof reply !== "string" && reply !== null) throw malformedReply("GET");
-    return reply;
-  }
-
   async mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
     const reply = await this.#send(deadline, (client) => client.mget(keys));
     if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
@@ -134,45 +128,39 @@ export class RedisConnection {
       commands.push(["pexpire", key, String(ttlMs), "GT"]);
       if (notAfterMs !== undefined) commands.push(["pexpireat", key, String(notAfterMs), "LT"]);
     }
-    const replies = await this.#send(deadline, (client) => client.pipeline(commands).exec());
-    if (!Array.isArray(replies)) throw malformedReply("PEXPIRE");
-    for (const [error] of replies) {
-      if (error !== null) throw this.#failure(error);
-    }
+    await this.#pipeline(deadline, "PEXPIRE", commands);
   }
 
   /** Deletes many keys in one round trip. */
   async deleteMany(keys: readonly string[]): Promise<void> {
-    const replies = await this.#send(this.deadline(), (client) =>
-      client.pipeline(keys.map((key) => ["unlink", key])).exec(),
-    );
-    if (!Array.isArray(replies)) throw malformedReply("UNLINK");
-    for (const [error] of replies) {
-      if (error !== null) throw this.#failure(error);
-    }
+    const commands = keys.map((key) => ["unlink", key]);
+    await this.#pipeline(this.deadline(), "UNLINK", commands);
   }
 
   /** Waits until so many replicas have all that this connection wrote before; how many have when the time is over. */
   async waitForReplicas(replicas: number, waitMs: number): Promise<number> {
     const deadline = new Deadline(this.#timeoutMs + waitMs);
-    const replies = await this.#send(deadline, (client) =>
-      client.pipeline([["wait", String(replicas), String(waitMs)]]).exec(),
-    );
-    const [error, acknowledged] = replies?.[0] ?? [null, undefined];
-    if (error != null) throw this.#failure(error);
+    const [acknowledged] = await this.#pipeline(deadline, "WAIT", [["wait", String(replicas), String(waitMs)]]);
     if (!Number.isInteger(Number(acknowledged))) throw malformedReply("WAIT");
     return Number(acknowledged);
   }
 
   /** One step of a SCAN over full key names (the client's `keyPrefix` included). */
   async scan(cursor: string, pattern: string, count: number): Promise<{ cursor: string; keys: string[] }> {
-    const replies = await this.#send(this.deadline(), (client) =>
-      client.pipeline([["scan", cursor, "MATCH", pattern, "COUNT", String(count)]]).exec(),
-    );
-    const [error, result] = replies?.[0] ?? [null, undefined];
-    if (error != null) throw this.#failure(error);
+    const command = ["scan", cursor, "MATCH", pattern, "COUNT", String(count)];
+    const [result] = await this.#pipeline(this.deadline(), "SCAN", [command]);
     if (!Array.isArray(result) || !Array.isArray(result[1])) throw malformedReply("SCAN");
     return { cursor: String(result[0]), keys: result[1].map(String) };
+  }
+
+  /** Sends commands together and answers their results; the first that failed fails all. */
+  async #pipeline(deadline: Deadline, name: string, commands: string[][]): Promise<unknown[]> {
+    const replies = await this.#send(deadline, (client) => client.pipeline(commands).exec());
+    if (!Array.isArray(replies)) throw malformedReply(name);
+    return replies.map(([error, result]) => {
+      if (error != null) throw this.#failure(error);
+      return result;
+    });
   }
 
   async #send<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {

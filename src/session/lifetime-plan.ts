@@ -28,9 +28,13 @@ export class LifetimePlan {
     return touchSlackMs(lifetime, this.#policy);
   }
 
+  #withSlack(lifetime: number): number {
+    return Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+  }
+
   /** The TTL of a record that is written whole. */
   ttlMs(lifetime: number, login: StoredLogin | undefined): number {
-    const ttl = Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+    const ttl = this.#withSlack(lifetime);
     if (login === undefined || this.#absoluteTtlMs === undefined) return ttl;
     const left = login.at === undefined ? this.#absoluteTtlMs : login.at + this.#absoluteTtlMs - Date.now();
     return Math.max(1, Math.min(ttl, left));
@@ -38,7 +42,7 @@ export class LifetimePlan {
 
   /** Arguments for `update-record`: a login of unknown time cannot be bounded, so under an absolute end it keeps its TTL. */
   update(lifetime: number, login: StoredLogin | undefined, isNewLogin: boolean): { ttlMs: string; notAfterMs: string } {
-    const ttlMs = lifetime === 0 ? 0 : Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+    const ttlMs = this.#withSlack(lifetime);
     if (lifetime === 0 || login === undefined || this.#absoluteTtlMs === undefined) {
       return { ttlMs: String(ttlMs), notAfterMs: "" };
     }
@@ -55,7 +59,7 @@ export class LifetimePlan {
 
   /** What a touch asks for; `undefined` when the life may not be extended. */
   extension(lifetime: number, login: StoredLogin | undefined): { ttlMs: number; notAfterMs?: number } | undefined {
-    const ttlMs = Math.min(lifetime + this.slackMs(lifetime), MAX_LIFETIME_MS);
+    const ttlMs = this.#withSlack(lifetime);
     if (login === undefined || this.#absoluteTtlMs === undefined) return { ttlMs };
     if (login.at === undefined) return undefined;
     const notAfterMs = login.at + this.#absoluteTtlMs;

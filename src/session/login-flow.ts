@@ -3,12 +3,12 @@ import { LoginError } from "../errors.js";
 import type { Generations } from "./generations.js";
 import { LoginAttempt } from "./login-attempt.js";
 import { newNonce } from "./nonce.js";
-import { anonymousHead, freshLoginHead, inheritedLoginHead, type StoredLogin } from "./record.js";
+import { anonymousHead, freshLoginHead, inheritedLoginHead, newLogin, type StoredLogin } from "./record.js";
 import { inTurn, requestState } from "./request-state.js";
 import { mayBeStored } from "./session-binding.js";
 import type { FreshSession, Keep, SessionExchange } from "./session-exchange.js";
 import { type CurrentSession, currentSession, ensureHeadersOpen, type SessionRequest } from "./session-request.js";
-import { decodeUserText, encodeUserId, type UserId } from "./user-id.js";
+import { encodeUserId, type UserId } from "./user-id.js";
 
 /** Options of `store.login`. */
 export interface LoginOptions {
@@ -59,14 +59,13 @@ export class LoginFlow {
   }
 
   async #login(req: SessionRequest, attempt: { userText: string; generation?: string }, keep: Keep): Promise<void> {
-    // Ended by another request (the form sent twice, a logout): a login starts anew, it takes nothing from the old session.
+    // Ended by another request (the form sent twice, a logout): a login starts anew. Of the old session it takes no more than data to keep.
     const old = currentSession("login", req, "even if ended");
     ensureHeadersOpen(req);
     const { userText } = attempt;
     const generation = attempt.generation ?? (await this.#parts.generations.ensure(userText));
     const fresh = this.#parts.exchange.prepare(req, old, keep);
-    const login: StoredLogin = { userId: decodeUserText(userText) ?? userText, userText, generation, at: undefined };
-    await this.#insertConfirmed(fresh, login);
+    await this.#insertConfirmed(fresh, newLogin(userText, generation));
     await this.#finish(req, old, fresh, () => this.#deleteOld(old));
   }
 

@@ -4,11 +4,12 @@ import type { Mark, ReplicatedConnection } from "../redis/replicated-connection.
 import type { Generations } from "./generations.js";
 import type { LoginFlow } from "./login-flow.js";
 import type { LogoutJournal } from "./logout-journal.js";
+import { userIdOf } from "./record.js";
 import { inTurn } from "./request-state.js";
 import type { RaiseReply } from "./scripts/raise-generation.js";
 import { currentSession, ensureHeadersOpen, type SessionRequest } from "./session-request.js";
 import type { LogoutEvent, StoreEvents } from "./store-events.js";
-import { decodeUserText, encodeUserId, type UserId } from "./user-id.js";
+import { encodeUserId, type UserId } from "./user-id.js";
 
 /** Options of `logoutEverywhere` and `logoutOthers`. */
 export interface LogoutOptions {
@@ -108,7 +109,7 @@ export class Logout {
     generation: string,
     { replicas, timeoutMs, reason }: Durability,
   ): Promise<LogoutReceipt> {
-    const receipt = { userId: decodeUserText(userText) ?? userText, generation, replicas: 0 };
+    const receipt = { userId: userIdOf(userText), generation, replicas: 0 };
     if (replicas > 0) {
       try {
         receipt.replicas = await this.#acknowledged(userText, generation, replicas, timeoutMs);

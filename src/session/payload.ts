@@ -24,6 +24,9 @@ const COOKIE_ATTRIBUTES: ReadonlyMap<string, (value: unknown) => boolean> = new 
   ],
 ]);
 
+/** The cookie always comes first: it can then be found, and replaced, without reading the data. */
+export const COOKIE_START: string = '{"cookie":';
+
 /** The latest instant a Date can hold. */
 const MAX_DATE_MS = 8.64e15;
 
@@ -46,7 +49,7 @@ export function serializeSession(data: object): string {
   }
   try {
     // Not one object for both: names that look like integers ("42") would come before the cookie.
-    return cookieFirst(JSON.stringify(strippedCookie(source["cookie"])), JSON.stringify(rest));
+    return withData(cookiePrefix(source["cookie"]), JSON.stringify(rest));
   } catch (error) {
     throw new SessionDataError(
       "ERR_SESSION_NOT_SERIALIZABLE",
@@ -78,8 +81,14 @@ export function parsePayload(payload: string, nowMs: number = Date.now()): Sessi
   return parsed as unknown as SessionData;
 }
 
-function cookieFirst(cookie: string, rest: string): string {
-  return rest === "{}" ? `{"cookie":${cookie}}` : `{"cookie":${cookie},${rest.slice(1)}`;
+/** How a payload with this cookie starts. */
+export function cookiePrefix(cookie: unknown): string {
+  return COOKIE_START + JSON.stringify(strippedCookie(cookie));
+}
+
+/** A payload that starts so and goes on with the JSON of the other data. */
+export function withData(prefix: string, rest: string): string {
+  return rest === "{}" ? `${prefix}}` : `${prefix},${rest.slice(1)}`;
 }
 
 /** Data of a bare `user,generation`: nothing but a cookie, which the mount's own settings replace when it is used. */
@@ -88,7 +97,7 @@ export function emptySessionData(): SessionData {
 }
 
 /** What of a cookie is stored: nothing that can be derived, nothing that is express-session's default. */
-export function strippedCookie(cookie: unknown): Record<string, unknown> {
+function strippedCookie(cookie: unknown): Record<string, unknown> {
   const stripped: Record<string, unknown> = {};
   if (typeof cookie !== "object" || cookie === null) return stripped;
   const source = cookie as Record<string, unknown> & { toJSON?: unknown; data?: unknown };

@@ -105,6 +105,16 @@ function isMetaValue(value: string): boolean {
   }
 }
 
+/** A login made now: when, only the script that writes it will know. */
+export function newLogin(userText: string, generation: string): StoredLogin {
+  return { userId: userIdOf(userText), userText, generation, at: undefined };
+}
+
+/** The user ID behind a text that `encodeUserId` made. */
+export function userIdOf(userText: string): string {
+  return decodeUserText(userText) ?? userText;
+}
+
 export function encodeMetaValue(value: string): string {
   return encodeText(value).replaceAll(";", "%3B").replaceAll("=", "%3D");
 }
@@ -137,4 +147,14 @@ export function inheritedLoginHead(login: StoredLogin, generation: string, nonce
 /** The head a bare `user,generation` gets when the session is first saved: nothing is known that could be added. */
 export function headOfSavedBare(bare: string): string {
   return `${bare},,`;
+}
+
+/** What a template became when it was written with this login time (empty if it had none to fill in). */
+export function writtenHead({ before, after }: HeadTemplate, at: string): string {
+  return before + at + after;
+}
+
+/** The login in a head that was written with this login time. */
+export function writtenLogin(login: StoredLogin | undefined, at: string): StoredLogin | undefined {
+  return login === undefined || at === "" ? login : { ...login, at: Number(at) };
 }

@@ -1,3 +1,4 @@
+import { inOrder } from "./in-order.js";
 import type { StoredLogin } from "./record.js";
 
 /** Why a request that sent a session cookie has no session of that ID. */
@@ -18,7 +19,7 @@ export interface RequestState {
   readonly attempts: Map<string, string>;
   signedOut: SignedOutReason | undefined;
   /** Ends when all changes of the request's session ID so far have. */
-  turn: Promise<unknown>;
+  tail: Promise<unknown>;
 }
 
 const REQUEST_STATE = Symbol.for("logout-everywhere.request");
@@ -31,7 +32,7 @@ export function requestState(req: object): RequestState {
     held: new Map(),
     attempts: new Map(),
     signedOut: undefined,
-    turn: Promise.resolve(),
+    tail: Promise.resolve(),
   };
   Object.defineProperty(req, REQUEST_STATE, { value: state });
   return state;
@@ -43,10 +44,7 @@ export function peekRequestState(req: object): RequestState | undefined {
 
 /** Runs the changes of a request's session ID one after the other, whatever becomes of each. */
 export function inTurn<T>(req: object, change: () => Promise<T>): Promise<T> {
-  const state = requestState(req);
-  const done = state.turn.then(change);
-  state.turn = done.catch(() => undefined);
-  return done;
+  return inOrder(requestState(req), change);
 }
 
 /** Notes a login the request has made. */

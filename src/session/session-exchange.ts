@@ -5,7 +5,7 @@ import type { LifetimePlan } from "./lifetime-plan.js";
 import type { LogoutJournal } from "./logout-journal.js";
 import type { MountGenerate } from "./mount-generate.js";
 import { newNonce } from "./nonce.js";
-import type { HeadTemplate, StoredLogin } from "./record.js";
+import { type HeadTemplate, type StoredLogin, writtenHead, writtenLogin } from "./record.js";
 import { holdLogin } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { takeRecord } from "./scripts/take-record.js";
@@ -84,8 +84,8 @@ export class SessionExchange {
     }
     Object.assign(binding, {
       kind: "loaded",
-      head: head.before + at + head.after,
-      login: login === undefined || at === "" ? login : { ...login, at: Number(at) },
+      head: writtenHead(head, at),
+      login: writtenLogin(login, at),
       payload,
       dataUser: named,
     });

@@ -2,12 +2,20 @@ import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
 import { overwriteStored, storedSession } from "./foreign-data.js";
 import type { Generations } from "./generations.js";
+import { inOrder } from "./in-order.js";
 import { hasLifetime } from "./lifetime.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { newNonce } from "./nonce.js";
-
+import { cookiePrefix } from "./payload.js";
 import type { RecentSessions } from "./recent-sessions.js";
-import { anonymousHead, type HeadTemplate, headOfSavedBare, type StoredLogin } from "./record.js";
+import {
+  anonymousHead,
+  type HeadTemplate,
+  headOfSavedBare,
+  type StoredLogin,
+  writtenHead,
+  writtenLogin,
+} from "./record.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { deleteRecord } from "./scripts/delete-record.js";
 import { insertRecord } from "./scripts/insert-record.js";
@@ -15,14 +23,7 @@ import { replaceCookie } from "./scripts/replace-cookie.js";
 import { updateRecord } from "./scripts/update-record.js";
 import { nonceOf, type SessionBinding } from "./session-binding.js";
 import type { Stamp } from "./stamp.js";
-import {
-  cookieChange,
-  cookieEnd,
-  cookiePrefix,
-  onlyCookieDiffers,
-  startsWithCookie,
-  withCookie,
-} from "./stored-cookie.js";
+import { cookieChange, cookieEnd, onlyCookieDiffers, startsWithCookie, withCookie } from "./stored-cookie.js";
 import type { SessionToucher } from "./toucher.js";
 
 /** A session as it was at the moment of the call: later changes to the object belong to later saves. */
@@ -274,13 +275,6 @@ export class SessionWriter {
   }
 }
 
-/** Runs the saves of one session object one after the other, whatever becomes of each. */
-function inOrder<T>(binding: SessionBinding, save: () => Promise<T>): Promise<T> {
-  const done = binding.tail.then(save);
-  binding.tail = done.catch(() => undefined);
-  return done;
-}
-
 /** From now on the object stands for the record that was just written. */
 function adopt(
   binding: SessionBinding,
@@ -290,10 +284,9 @@ function adopt(
   { payload, dataUser }: SessionSnapshot,
 ): void {
   binding.kind = "loaded";
-  binding.head = head.before + at + head.after;
+  binding.head = writtenHead(head, at);
   binding.bare = false;
   binding.payload = payload;
   binding.dataUser = dataUser;
-  if (stamp === undefined) return;
-  binding.login = stamp.login === undefined || at === "" ? stamp.login : { ...stamp.login, at: Number(at) };
+  if (stamp !== undefined) binding.login = writtenLogin(stamp.login, at);
 }

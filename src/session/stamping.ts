@@ -1,10 +1,9 @@
 import type { Deadline } from "../redis/deadline.js";
 import type { Generations } from "./generations.js";
 import { newNonce } from "./nonce.js";
-import { freshLoginHead, inheritedLoginHead } from "./record.js";
+import { freshLoginHead, inheritedLoginHead, newLogin } from "./record.js";
 import type { RequestState } from "./request-state.js";
 import type { Stamp } from "./stamp.js";
-import { decodeUserText } from "./user-id.js";
 
 /**
  * How a user is stamped who appears in the session data (the `userId` option): with the attempt this request began for that
@@ -25,6 +24,9 @@ export async function stampFor(
     return { head: inheritedLoginHead(held, held.generation, newNonce()), login: held, confirm: false };
   }
   const generation = attempted ?? (await generations.ensure(userText, deadline));
-  const login = { userId: decodeUserText(userText) ?? userText, userText, generation, at: undefined };
-  return { head: freshLoginHead(userText, generation, newNonce()), login, confirm: true };
+  return {
+    head: freshLoginHead(userText, generation, newNonce()),
+    login: newLogin(userText, generation),
+    confirm: true,
+  };
 }

@@ -1,13 +1,6 @@
-import { strippedCookie } from "./payload.js";
+import { COOKIE_START, withData } from "./payload.js";
 
 /** The cookie at the beginning of a stored payload: finding it and replacing it without touching the data behind it. */
-
-const COOKIE_START = '{"cookie":';
-
-/** How a payload with this cookie starts. */
-export function cookiePrefix(cookie: unknown): string {
-  return COOKIE_START + JSON.stringify(strippedCookie(cookie));
-}
 
 /** True if the payload's cookie is written exactly as `prefix` says. */
 export function startsWithCookie(payload: string, prefix: string): boolean {
@@ -41,8 +34,7 @@ export function withCookie(payload: string, prefix: string): string | undefined 
   if (end >= 0) return prefix + payload.slice(end);
   try {
     const { cookie: _replaced, ...rest } = JSON.parse(payload) as Record<string, unknown>;
-    const text = JSON.stringify(rest);
-    return text === "{}" ? `${prefix}}` : `${prefix},${text.slice(1)}`;
+    return withData(prefix, JSON.stringify(rest));
   } catch {
     return undefined;
   }

@@ -1,8 +1,8 @@
 import session, { type SessionData } from "express-session";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parsePayload, serializeSession } from "../../src/session/payload.js";
-import { cookieEnd, cookiePrefix, withCookie } from "../../src/session/stored-cookie.js";
+import { cookiePrefix, parsePayload, serializeSession } from "../../src/session/payload.js";
+import { cookieEnd, withCookie } from "../../src/session/stored-cookie.js";
 
 const NOW_MS = 1_700_000_000_000;
 
