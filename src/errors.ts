@@ -17,7 +17,9 @@ export type ErrorCode =
   | "ERR_LOGOUT_UNCONFIRMED"
   | "ERR_SESSION_TOO_LARGE"
   | "ERR_SESSION_NOT_SERIALIZABLE"
-  | "ERR_USER_ID_OPTION";
+  | "ERR_USER_ID_OPTION"
+  | "ERR_SESSION_ENDED"
+  | "ERR_TOKEN_COLLISION";
 
 /** What the failure classes share: a stable `code` and the HTTP `status` an Express error handler should answer with. */
 export class LogoutEverywhereError extends Error {
@@ -117,5 +119,17 @@ export class SessionDataError extends LogoutEverywhereError {
     cause?: unknown,
   ) {
     super(code, 500, message, cause);
+  }
+}
+
+/**
+ * A submit token that could not be issued. Codes: `ERR_HEADERS_SENT` (500: the response has begun), `ERR_SESSION_ENDED` (401: the
+ * request destroyed its session, or another request has ended it), `ERR_TOKEN_COLLISION` (500: random numbers repeat).
+ */
+export class SubmitTokenError extends LogoutEverywhereError {
+  override readonly name: string = "SubmitTokenError";
+
+  constructor(code: "ERR_HEADERS_SENT" | "ERR_SESSION_ENDED" | "ERR_TOKEN_COLLISION", message: string) {
+    super(code, code === "ERR_SESSION_ENDED" ? 401 : 500, message);
   }
 }

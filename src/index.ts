@@ -13,6 +13,7 @@ export {
   LogoutUnconfirmedError,
   RedisError,
   SessionDataError,
+  SubmitTokenError,
 } from "./errors.js";
 export type { NextFunction, RequestHandler } from "./http/handler.js";
 export type { RedisClient, RedisPipeline } from "./redis/client.js";
@@ -36,3 +37,13 @@ export type {
 } from "./session/store-events.js";
 export type { GenerationStoreOptions, UserIdOption } from "./session/store-options.js";
 export type { UserId } from "./session/user-id.js";
+export type { Secret } from "./submit-token/signing-keys.js";
+export type { SubmissionResult, SubmitTokenControl } from "./submit-token/submit-token-control.js";
+export type {
+  IssueOptions,
+  ProtectOptions,
+  SubmitTokenRefusal,
+  SubmitTokensOptions,
+} from "./submit-token/submit-token-options.js";
+export { type SubmitTokens, submitTokens } from "./submit-token/submit-tokens.js";
+export type { TokenEndpointOptions } from "./submit-token/token-endpoint.js";

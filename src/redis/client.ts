@@ -1,3 +1,5 @@
+import { kindOf, misuse } from "../check.js";
+
 /**
  * The little that is asked of a Redis client: ioredis 5 and 6 (`Redis` and `Cluster`) and ioredis-mock fit it by shape.
  * No class is imported and no `instanceof` is used, so the application's own copy of ioredis is the only one.
@@ -26,8 +28,17 @@ export interface RedisPipeline {
 
 const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "time", "pipeline"] as const;
 
-/** Which of the methods above a would-be client lacks. */
-export function missingMethods(client: object): string[] {
-  const methods: Record<string, unknown> = client as Record<string, unknown>;
-  return REQUIRED_METHODS.filter((name) => typeof methods[name] !== "function");
+/** Throws a `TypeError` unless `client` looks like an ioredis client. */
+export function checkClient(where: string, client: unknown): void {
+  if (typeof client !== "object" || client === null) {
+    throw misuse(`${where}: client: expected an ioredis client, got ${kindOf(client)}`, "ERR_INVALID_ARG_TYPE");
+  }
+  const methods = client as Readonly<Record<string, unknown>>;
+  const missing = REQUIRED_METHODS.filter((name) => typeof methods[name] !== "function");
+  if (missing.length > 0) {
+    throw misuse(
+      `${where}: client: expected an ioredis client, got an object without ${missing.join(", ")}`,
+      "ERR_INVALID_ARG_TYPE",
+    );
+  }
 }

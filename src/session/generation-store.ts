@@ -281,7 +281,7 @@ export class GenerationStore extends session.Store {
     warnIfUnprotected(binding, data);
     const snapshot = {
       payload,
-      lifetimeMs: lifetimes.ofCookie(data.cookie),
+      lifetimeMs: lifetimes.ofSession(data, binding.login !== undefined),
       dataUser: dataUser.of(data),
     };
     const outcome = await writer.save(sid, binding, snapshot, stampFor(data));
@@ -295,7 +295,9 @@ export class GenerationStore extends session.Store {
   async #touch(sid: string, data: SessionData | null | undefined): Promise<void> {
     const { writer, events, lifetimes } = this.#parts;
     const cookie = data?.cookie;
-    const outcome = await writer.touch(sid, this.#bindingFor(sid, data), cookie, lifetimes.ofCookie(cookie));
+    const binding = this.#bindingFor(sid, data);
+    const lifetimeMs = lifetimes.ofSession(data ?? {}, binding.login !== undefined);
+    const outcome = await writer.touch(sid, binding, cookie, lifetimeMs);
     if (outcome === "fenced") events.emit("fenced", { operation: "touch", reason: "ended" });
   }
 

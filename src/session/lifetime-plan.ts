@@ -1,9 +1,16 @@
+import { dataNames, TOKEN_SESSION_FIELD } from "../http/session-identity.js";
 import type { CookieLifetime, LifetimePolicy } from "./lifetime.js";
 import { lifetimeMs, MAX_LIFETIME_MS, touchSlackMs } from "./lifetime.js";
 import type { StoredLogin } from "./record.js";
 
 /** Clocks of the application and of Redis may differ by this much before an absolute end is enforced late. */
 const CLOCK_MARGIN_MS = 60_000;
+
+/** What of session data says how long it lives. */
+export interface SessionLifetime {
+  readonly cookie?: CookieLifetime | null | undefined;
+  readonly [TOKEN_SESSION_FIELD]?: unknown;
+}
 
 /** From what a cookie says to what is written: slack for left-out touches, and the absolute end of a login. */
 export class LifetimePlan {
@@ -17,6 +24,14 @@ export class LifetimePlan {
 
   ofCookie(cookie: CookieLifetime | null | undefined): number {
     return lifetimeMs(cookie ?? {}, this.#policy);
+  }
+
+  /** Of a whole session: one that was stored for a submit token alone lives as long as the token. */
+  ofSession(data: SessionLifetime, isLoggedIn: boolean): number {
+    const lifetime = this.ofCookie(data.cookie);
+    const forTokenMs = data[TOKEN_SESSION_FIELD];
+    if (typeof forTokenMs !== "number" || isLoggedIn || dataNames(data).length > 0) return lifetime;
+    return Math.min(lifetime, Math.max(1, Math.ceil(forTokenMs)));
   }
 
   /** As an argument for scripts: `""` for none. */

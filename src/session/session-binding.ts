@@ -1,3 +1,4 @@
+import { SESSION_BINDING } from "../http/session-identity.js";
 import { JSON_GUARD } from "./json-guard.js";
 import { newNonce } from "./nonce.js";
 import type { StoredLogin } from "./record.js";
@@ -32,10 +33,8 @@ export interface SessionBinding {
   tail: Promise<unknown>;
 }
 
-const BINDING = Symbol.for("logout-everywhere.session");
-
 export function bindingOf(target: object): SessionBinding | undefined {
-  return (target as { readonly [BINDING]?: SessionBinding })[BINDING] ?? DataBinding.of(target);
+  return (target as { readonly [SESSION_BINDING]?: SessionBinding })[SESSION_BINDING] ?? DataBinding.of(target);
 }
 
 /** Hands back the object it is given, so that a subclass adds its private field to that object. */
@@ -69,12 +68,12 @@ export function bindData(data: object, binding: SessionBinding): void {
 
 /** Shows the binding of plain data to the library's other copy (ESM, CommonJS) too. */
 export function shareBinding(data: object): void {
-  Object.defineProperty(data, BINDING, { value: bindingOf(data), configurable: true });
+  Object.defineProperty(data, SESSION_BINDING, { value: bindingOf(data), configurable: true });
 }
 
 /** Ties a binding to a Session and guards it against data that would make express-session hang. */
 export function bindSession(session: object, binding: SessionBinding): void {
-  Object.defineProperty(session, BINDING, { value: binding, configurable: true });
+  Object.defineProperty(session, SESSION_BINDING, { value: binding, configurable: true });
   Object.defineProperty(session, "toJSON", JSON_GUARD);
 }
 

@@ -1,6 +1,6 @@
 import type { Session, SessionData } from "express-session";
-import { checkFunction, checkInteger, checkOptions, kindOf, misuse } from "../check.js";
-import { missingMethods, type RedisClient } from "../redis/client.js";
+import { checkFunction, checkInteger, checkOptions } from "../check.js";
+import { checkClient, type RedisClient } from "../redis/client.js";
 import { checkPrefixes } from "../redis/prefixes.js";
 import { MAX_LIFETIME_MS } from "./lifetime.js";
 import type { UserId } from "./user-id.js";
@@ -101,7 +101,7 @@ const WHERE = "GenerationStore";
 /** Checks the options and fills in the defaults; throws a `TypeError` that says what was expected. */
 export function storeConfiguration(options: GenerationStoreOptions): StoreConfiguration {
   checkOptions(WHERE, options, KNOWN);
-  checkClient(options.client);
+  checkClient(WHERE, options.client);
   const sessionPrefix = options.sessionPrefix ?? "session:";
   const generationPrefix = options.generationPrefix ?? "user_login_age:";
   checkPrefixes(WHERE, { sessionPrefix, generationPrefix });
@@ -130,18 +130,4 @@ export function storeConfiguration(options: GenerationStoreOptions): StoreConfig
 
 function milliseconds(name: string, value: unknown, min: number, max: number): number {
   return checkInteger(`${WHERE}: ${name}`, value, { min, max, unit: "milliseconds" });
-}
-
-/** Throws unless `client` looks like an ioredis client that reads from primaries. */
-function checkClient(client: unknown): void {
-  if (typeof client !== "object" || client === null) {
-    throw misuse(`${WHERE}: client: expected an ioredis client, got ${kindOf(client)}`, "ERR_INVALID_ARG_TYPE");
-  }
-  const missing = missingMethods(client);
-  if (missing.length > 0) {
-    throw misuse(
-      `${WHERE}: client: expected an ioredis client, got an object without ${missing.join(", ")}`,
-      "ERR_INVALID_ARG_TYPE",
-    );
-  }
 }
