@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { kindOf, misuse } from "../check.js";
+import { digest } from "../digest.js";
 import {
   dataNames,
   type HttpSession,
@@ -8,7 +9,6 @@ import {
   sessionOf,
   TOKEN_SESSION_FIELD,
 } from "../http/session-identity.js";
-import { digest } from "./digest.js";
 
 /** What a token of this session for this action is bound to: a digest that changes with the session ID and with every login. */
 export function bindingOf(req: IncomingMessage, action: string): string | undefined {

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { lengthPrefixed } from "./digest.js";
+import { lengthPrefixed } from "../digest.js";
 import type { SigningKeys } from "./signing-keys.js";
 
 /** What the text of a token says, before Redis is asked. */
