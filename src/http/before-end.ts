@@ -2,40 +2,48 @@ import type { ServerResponse } from "node:http";
 
 type End = (...args: unknown[]) => ServerResponse;
 
+/** What is to happen before a response's end leaves. */
+export interface EndStep {
+  /** Asked when the handler ends the response: its status is settled by then. */
+  readonly isNeeded: () => boolean;
+  /** Gets what the handler gave to `end()`. A failure changes nothing for the client. */
+  readonly run: (lastChunk: Buffer | undefined) => Promise<unknown>;
+}
+
 /**
  * Runs a step when the handler ends the response, and lets the end leave only after it: what the step does has happened before
- * the client knows the answer. The status and headers are settled when the handler ends; a failure of the step changes nothing.
+ * the client knows the answer. Status and headers are fixed when the handler ends.
  */
-export function beforeEnd(res: ServerResponse, step: () => Promise<unknown> | undefined): void {
+export function beforeEnd(res: ServerResponse, step: EndStep): void {
   const end = res.end.bind(res) as End;
   let isEnding = false;
   res.end = ((...args: unknown[]): ServerResponse => {
     // As Node does: a second end says nothing more.
     if (isEnding) return res;
     isEnding = true;
-    const running = step();
-    if (running === undefined) return end(...args);
-    settleHead(res, args);
+    if (!step.isNeeded()) return end(...args);
+    const chunk = toBuffer(args[0], args[1]);
+    settleHead(res, chunk);
     const finish = (): void => void end(...args);
-    running.then(finish, finish);
+    step.run(chunk).then(finish, finish);
     return res;
   }) as typeof res.end;
 }
 
-/** Fixes the headers now, so that whoever still acts after `end()` finds them sent, as without the delay. */
-function settleHead(res: ServerResponse, [chunk, encoding]: readonly unknown[]): void {
-  if (res.headersSent) return;
-  const body = bodyLength(chunk, encoding);
-  if (body !== undefined && !res.hasHeader("Content-Length") && !res.hasHeader("Transfer-Encoding")) {
-    if (res.statusCode >= 200 && res.statusCode !== 204 && res.statusCode !== 304) {
-      res.setHeader("Content-Length", body);
-    }
+/** A chunk as given to `write()` or `end()`; `undefined` for none. */
+export function toBuffer(chunk: unknown, encoding: unknown): Buffer | undefined {
+  if (typeof chunk === "string") {
+    return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
   }
-  res.writeHead(res.statusCode);
+  return chunk instanceof Uint8Array ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : undefined;
 }
 
-function bodyLength(chunk: unknown, encoding: unknown): number | undefined {
-  if (typeof chunk === "string") return Buffer.byteLength(chunk, encoding as BufferEncoding | undefined);
-  if (chunk instanceof Uint8Array) return chunk.byteLength;
-  return chunk === undefined || chunk === null || typeof chunk === "function" ? 0 : undefined;
+/** Fixes the headers now, so that whoever still acts after `end()` finds them sent, as without the delay. */
+function settleHead(res: ServerResponse, chunk: Buffer | undefined): void {
+  if (res.headersSent) return;
+  const mayHaveBody = res.statusCode >= 200 && res.statusCode !== 204 && res.statusCode !== 304;
+  if (mayHaveBody && !res.hasHeader("Content-Length") && !res.hasHeader("Transfer-Encoding")) {
+    res.setHeader("Content-Length", chunk?.byteLength ?? 0);
+  }
+  res.writeHead(res.statusCode);
 }

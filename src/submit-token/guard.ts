@@ -106,7 +106,7 @@ function hand(
   req.submitToken = control;
   if (config.release === "never") return;
   // Before the answer leaves: whoever gets it may send the form again at once.
-  beforeEnd(res, () => (res.statusCode >= 400 ? control.release() : undefined));
+  beforeEnd(res, { isNeeded: () => res.statusCode >= 400, run: () => control.release() });
 }
 
 function refuse(

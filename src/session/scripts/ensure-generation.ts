@@ -1,6 +1,7 @@
+import { NOW_US } from "../../redis/lua-clock.js";
 import { defineScript, type Script } from "../../redis/script.js";
 import { isGeneration } from "../record.js";
-import { NOW_US, USABLE } from "./lua-parts.js";
+import { USABLE } from "./lua-parts.js";
 
 const LUA = `
 -- ensure-generation: the user's current generation, seeded from Redis' clock if there is no usable one. A counter that no

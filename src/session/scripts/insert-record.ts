@@ -1,5 +1,6 @@
+import { NOW_MS } from "../../redis/lua-clock.js";
 import { defineScript, type Script } from "../../redis/script.js";
-import { NOW_MS, OWN_AT } from "./lua-parts.js";
+import { OWN_AT } from "./lua-parts.js";
 
 /** `written` carries the login time for a head that has one to fill in. */
 export type InsertReply = { readonly kind: "written"; readonly at: string } | { readonly kind: "taken" };

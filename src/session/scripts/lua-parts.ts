@@ -29,20 +29,6 @@ local function own_at(before, after, at)
   return string.sub(got, #before + 1, #before + #at)
 end`;
 
-/** `now_ms()`: Redis' clock in epoch milliseconds. */
-export const NOW_MS = `
-local function now_ms()
-  local t = redis.call('TIME')
-  return t[1] * 1e3 + math.floor(t[2] / 1e3)
-end`;
-
-/** `now_us()`: Redis' clock in epoch microseconds. */
-export const NOW_US = `
-local function now_us()
-  local t = redis.call('TIME')
-  return t[1] * 1e6 + t[2]
-end`;
-
 /** `usable(v)`: is this a generation that INCR can raise? Same rule as GENERATION in record.ts. */
 export const USABLE = `
 local function usable(v)

@@ -1,5 +1,5 @@
+import { NOW_MS } from "../../redis/lua-clock.js";
 import { defineScript, type Script } from "../../redis/script.js";
-import { NOW_MS } from "./lua-parts.js";
 
 const LUA = `
 -- overwrite-payload: stores plain data given to set() by hand. The head that is there stays, so such a call can log

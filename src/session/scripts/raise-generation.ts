@@ -1,6 +1,7 @@
+import { NOW_US } from "../../redis/lua-clock.js";
 import { defineScript, type Script } from "../../redis/script.js";
 import { isGeneration } from "../record.js";
-import { NOW_US, USABLE } from "./lua-parts.js";
+import { USABLE } from "./lua-parts.js";
 
 /** The random part of a raised generation is below this: 20 bits, about a second of microseconds. */
 export const RANDOM_RANGE = 1_048_576;

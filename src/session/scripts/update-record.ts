@@ -1,5 +1,6 @@
+import { NOW_MS } from "../../redis/lua-clock.js";
 import { defineScript, type Script } from "../../redis/script.js";
-import { HAS_HEAD, NOW_MS, OWN_AT } from "./lua-parts.js";
+import { HAS_HEAD, OWN_AT } from "./lua-parts.js";
 
 export type UpdateReply =
   | { readonly kind: "written"; readonly at: string }

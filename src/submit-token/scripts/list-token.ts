@@ -1,3 +1,4 @@
+import { NOW_US } from "../../redis/lua-clock.js";
 import { defineScript, type Script } from "../../redis/script.js";
 
 const LUA = `
@@ -5,8 +6,8 @@ const LUA = `
 -- KEYS[1] the session's index
 -- ARGV[1] token   ARGV[2] the token's time to live, ms   ARGV[3] how many tokens may be live
 -- reply {1, tokens taken out…}
-local clock = redis.call('TIME')
-redis.call('ZADD', KEYS[1], string.format('%.0f', clock[1] * 1e6 + clock[2]), ARGV[1])
+${NOW_US}
+redis.call('ZADD', KEYS[1], string.format('%.0f', now_us()), ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 local over = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[3])
 local reply = {1}
