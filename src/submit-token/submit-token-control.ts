@@ -45,8 +45,9 @@ export class SpentTokenControl implements SubmitTokenControl {
   }
 
   async commit(result: SubmissionResult = {}): Promise<boolean> {
-    const location = checkLocation(result.location);
+    // First of all: whoever commits has had an effect, also if what else they say is of no use.
     this.#isSettled = true;
+    const location = checkLocation(result.location);
     return await this.#store.commit(this.#token, location).catch(() => false);
   }
 }
