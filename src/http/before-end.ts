@@ -20,6 +20,8 @@ export function beforeEnd(res: ServerResponse, step: EndStep): void {
   res.end = ((...args: unknown[]): ServerResponse => {
     // As Node does: a second end says nothing more.
     if (isEnding) return res;
+    // What is no chunk throws here and now, as without the delay: later nobody could catch it.
+    if (!isChunk(args[0])) return end(...args);
     isEnding = true;
     if (!step.isNeeded()) return end(...args);
     const chunk = toBuffer(args[0], args[1]);
@@ -28,6 +30,11 @@ export function beforeEnd(res: ServerResponse, step: EndStep): void {
     step.run(chunk).then(finish, finish);
     return res;
   }) as typeof res.end;
+}
+
+/** True for what `end()` takes as its first argument. */
+function isChunk(value: unknown): boolean {
+  return value == null || typeof value === "string" || typeof value === "function" || value instanceof Uint8Array;
 }
 
 /** A chunk as given to `write()` or `end()`; `undefined` for none. */
