@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { spendToken } from "../../src/submit-token/scripts/spend-token.js";
+import { runs } from "../support/commands.js";
+import { proxiedClient } from "../support/proxied-app.js";
+import { DUPLICATE, submit, tokenApp, tokenFor } from "../support/token-app.js";
+
+for (const isResent of [true, false]) {
+  for (const fault of ["cutAfter", "cutBefore"] as const) {
+    test(`R-T4: a broken connection at the spend (${fault}, autoResendUnfulfilledCommands: ${isResent})`, async () => {
+      const { proxy, proxied } = await proxiedClient({ autoResendUnfulfilledCommands: isResent });
+      const shop = await tokenApp({ store: { client: proxied }, tokens: { commandTimeoutMs: isResent ? 5_000 : 500 } });
+      const device = shop.browser();
+      await submit(device, await tokenFor(device));
+      const token = await tokenFor(device);
+      const happened = proxy[fault](runs(spendToken, token));
+      const page = await submit(device, token);
+      await happened;
+      // Without re-sending, ioredis may say nothing of the lost command: then the deadline does, and nothing was done.
+      expect(isResent ? [200] : [200, 503]).toContain(page.status);
+      expect(shop.runs()).toBe(page.status === 200 ? 2 : 1);
+      if (page.status === 503) {
+        await expect.poll(() => shop.client.get(`submit:token:${token}`)).not.toMatch(/^spent/);
+        expect((await submit(device, token)).status).toBe(200);
+      }
+      expect((await submit(device, token)).text).toBe(DUPLICATE);
+      expect(shop.runs()).toBe(2);
+    });
+  }
+}
+
+test("R-T4: SCRIPT FLUSH changes nothing", async () => {
+  const { proxied, client } = await proxiedClient();
+  const { browser } = await tokenApp({ store: { client: proxied } });
+  const device = browser();
+  const token = await tokenFor(device);
+  await client.script("FLUSH");
+  expect((await submit(device, token)).status).toBe(200);
+  await client.script("FLUSH");
+  expect((await submit(device, token)).text).toBe(DUPLICATE);
+});
