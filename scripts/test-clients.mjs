@@ -17,7 +17,9 @@ const CLIENTS = {
     (name) => `test/integration/${name}`,
   ),
   // No server and no faults: what breaks connections, compares Redis' own counters or stores other types cannot run on it.
-  mock: ["requirements", "contract", "logout-others-headers"].map((name) => `test/integration/${name}.test.ts`),
+  mock: ["requirements", "contract", "logout-others-headers", "submit-tokens"].map(
+    (name) => `test/integration/${name}.test.ts`,
+  ),
 };
 
 const named = process.argv.slice(2);
