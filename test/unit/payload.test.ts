@@ -1,7 +1,7 @@
 import session, { type SessionData } from "express-session";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cookiePrefix, parsePayload, serializeSession } from "../../src/session/payload.js";
+import { cookiePrefix, emptySessionData, parsePayload, serializeSession } from "../../src/session/payload.js";
 import { cookieEnd, withCookie } from "../../src/session/stored-cookie.js";
 
 const NOW_MS = 1_700_000_000_000;
@@ -133,6 +133,16 @@ test.each([
   '{"cookie":{"path":5}}',
   '{"cookie":{"sameSite":"maybe"}}',
   '{"cookie":{"priority":"urgent"}}',
+  '{"cookie":{"path":null}}',
+  '{"cookie":{"secure":"yes"}}',
+  '{"cookie":{"partitioned":1}}',
+  '{"cookie":{"domain":5}}',
+  '{"cookie":{"priority":["low"]}}',
+  '{"cookie":{"priority":"slow"}}',
+  '{"cookie":{"priority":"lower"}}',
+  '{"cookie":{"sameSite":["lax"]}}',
+  '{"cookie":{"sameSite":"relax"}}',
+  '{"cookie":{"sameSite":"laxest"}}',
   '{"cookie":{}}x',
 ])("C11: the payload %j is corrupt", (text) => {
   expect(parsePayload(text, NOW_MS)).toBe("corrupt");
@@ -154,13 +164,61 @@ test("payload: what can be derived again is not stored", () => {
 });
 
 test.each([
-  ["a BigInt", 10n],
-  ["a throwing toJSON", { toJSON: () => raise() }],
-  ["a cycle", cyclic()],
-])("C13: %s cannot be stored, and the error says so without contents", (_what, value) => {
-  const data = { cookie: {}, secret: "hunter2", value };
-  expect(() => serializeSession(data)).toThrow(expect.objectContaining({ code: "ERR_SESSION_NOT_SERIALIZABLE" }));
+  [{ originalMaxAge: null, expires: null, later: "attribute" }, { expires: null }],
+  [{ originalMaxAge: null, secure: "auto", sameSite: "Strict", priority: "HIGH" }, { secure: "auto" }],
+])("payload: the stored cookie %j is one", (cookie, expected) => {
+  const read = parsed(JSON.stringify({ cookie })).cookie;
+  expect(read).toMatchObject({ originalMaxAge: null, httpOnly: true, path: "/", ...expected });
+  expect(read).not.toHaveProperty("later");
 });
+
+test.each([
+  [undefined, "{}"],
+  [null, "{}"],
+  ["text", "{}"],
+  [{ maxAge: 5 }, '{"originalMaxAge":5}'],
+  [{ originalMaxAge: Infinity }, "{}"],
+  [{ originalMaxAge: "5" }, "{}"],
+  [{ expires: new Date(NOW_MS) }, '{"expires":"2023-11-14T22:13:20.000Z"}'],
+  [{ expires: "Tue, 14 Nov 2023 22:13:20 GMT" }, '{"expires":"2023-11-14T22:13:20.000Z"}'],
+  [{ expires: "never" }, "{}"],
+  [{ expires: 5 }, "{}"],
+  [{ originalMaxAge: 5, expires: new Date(NOW_MS) }, '{"originalMaxAge":5}'],
+  [{ domain: null, sameSite: undefined }, "{}"],
+  [{ domain: "/", path: "/", httpOnly: true }, '{"domain":"/"}'],
+  [{ secure: true, httpOnly: false, path: "/a" }, '{"httpOnly":false,"secure":true,"path":"/a"}'],
+])("payload: of the cookie %j this is stored: %s", (cookie, text) => {
+  expect(cookiePrefix(cookie)).toBe(`{"cookie":${text}`);
+});
+
+test("payload: names that a Session has itself are dropped from what is stored", () => {
+  const { cookie: _cookie, ...data } = parsed('{"cookie":{},"id":"x","regenerate":1,"a":1}');
+  expect(data).toEqual({ a: 1 });
+});
+
+test("payload: a bare record has a cookie as express-session makes it, and nothing else", () => {
+  expect(emptySessionData()).toEqual({ cookie: { originalMaxAge: null, expires: null, httpOnly: true, path: "/" } });
+});
+
+test.each([
+  ["a BigInt", 10n, "TypeError"],
+  ["a throwing toJSON", { toJSON: () => raise() }, "Error"],
+  ["a toJSON that throws text", { toJSON: () => raiseText() }, "not serializable"],
+  ["a cycle", cyclic(), "TypeError"],
+])("C13: %s cannot be stored, and the error says so without contents", (_what, value, cause) => {
+  const data = { cookie: {}, secret: "hunter2", value };
+  expect(() => serializeSession(data)).toThrow(
+    expect.objectContaining({
+      code: "ERR_SESSION_NOT_SERIALIZABLE",
+      message: expect.stringMatching(/^The session holds something JSON cannot/),
+      cause: expect.objectContaining({ message: cause }),
+    }),
+  );
+});
+
+function raiseText(): never {
+  throw "hunter2";
+}
 
 function raise(): never {
   throw new Error("hunter2");

@@ -7,7 +7,11 @@ import {
   headOfSavedBare,
   inheritedLoginHead,
   isGeneration,
+  newLogin,
   parseRecord,
+  userIdOf,
+  writtenHead,
+  writtenLogin,
 } from "../../src/session/record.js";
 import { encodeUserId } from "../../src/session/user-id.js";
 
@@ -123,6 +127,18 @@ test.each([
   "100,1,n=a=b,{}",
   "100,1,n=%61,{}",
   "100,1,n=a b,{}",
+  "100,1,n=,{}",
+  "100,1,n=%FF,{}",
+  "100,1,1n=x,{}",
+  "100,1,at=5x,{}",
+  "100,1,at=12345678901234567,{}",
+  "100,1,at=1700000000000;n=x,",
+  " ,1,at=1700000000000;n=x,{}",
+  "100,05,at=1700000000000;n=x,{}",
+  "100,1a,at=1700000000000;n=x,{}",
+  "100,1,at=0700000000000;n=x,{}",
+  "100,1,at=1abcdefghijkl;n=x,{}",
+  "100,1,at=1700000000000;n=;=,{}",
   '{"cookie":{"originalMaxAge":null,"expires":null},"a":1}',
   "[1,2]",
 ])("C11: %j is no record", (text) => {
@@ -169,4 +185,14 @@ test.each([
 
 test("generation: only text is one", () => {
   for (const value of [1, 1n, null, undefined, ["1"], { toString: () => "1" }]) expect(isGeneration(value)).toBe(false);
+});
+
+test("record: a head once it is written, and the login in it, have the time that the script filled in", () => {
+  const login = newLogin("7%2C5", "3");
+  expect(login).toEqual({ userId: "7,5", userText: "7%2C5", generation: "3", at: undefined });
+  expect(writtenHead(freshLoginHead("7%2C5", "3", "abc"), "1700000000000")).toBe("7%2C5,3,at=1700000000000;n=abc,");
+  expect(writtenLogin(login, "1700000000000")).toEqual({ ...login, at: 1_700_000_000_000 });
+  expect(writtenLogin(login, "")).toBe(login);
+  expect(writtenLogin(undefined, "1700000000000")).toBeUndefined();
+  expect([userIdOf("7%2C5"), userIdOf("7%2c5")]).toEqual(["7,5", "7%2c5"]);
 });

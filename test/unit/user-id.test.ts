@@ -120,3 +120,18 @@ test("any text: decoding never throws", () => {
     }),
   );
 });
+
+test.each([
+  ["", "ERR_INVALID_ARG_TYPE", /^here: expected a user ID \(a non-empty string, .*\), got /],
+  [undefined, "ERR_INVALID_ARG_TYPE", /got undefined/],
+  [null, "ERR_INVALID_ARG_TYPE", /got null/],
+  [1.5, "ERR_INVALID_ARG_TYPE", /^here: /],
+  [2 ** 53, "ERR_INVALID_ARG_TYPE", /^here: /],
+  [true, "ERR_INVALID_ARG_TYPE", /got /],
+  [["7"], "ERR_INVALID_ARG_TYPE", /got /],
+  ["\ud800", "ERR_INVALID_ARG_VALUE", /^here: .* got a lone surrogate/],
+  ["x".repeat(513), "ERR_INVALID_ARG_VALUE", /^here: .* at most 512 bytes/],
+])("user ID: %j is none, and the error says so (%s)", (value, code, message) => {
+  const error = expect.objectContaining({ code, message: expect.stringMatching(message) });
+  expect(() => encodeUserId("here", value)).toThrow(error);
+});
