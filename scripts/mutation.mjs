@@ -21,15 +21,7 @@ const PARTS = {
   },
   reading: {
     mutate: session("reader", "session-loader", "recent-sessions"),
-    tests: [
-      "unit/reader",
-      "unit/recent-sessions",
-      "integration/contract-plain-data",
-      "integration/odd-records-bare",
-      "integration/odd-records-data",
-      "integration/requirements",
-      "integration/guarantee-callbacks",
-    ],
+    tests: ["unit/reader", "unit/recent-sessions", "unit/session-loader"],
   },
   login: {
     mutate: session(

@@ -1,0 +1,42 @@
+import type { LifeExtension, RedisConnection } from "../../src/redis/connection.js";
+
+/** A Redis of which only what one class asks is played: what stands under which key, and what each script answers. */
+export class PlayedConnection {
+  readonly values = new Map<string, string>();
+  /** What was asked, in order: `mget a b`, `raise-generation key args`, `extend n`. */
+  readonly asked: string[] = [];
+  /** What scripts answer, by name; an `Error` fails. */
+  readonly replies: Record<string, unknown> = {};
+  /** How many of the next MGETs or extensions fail, after so many that do not. */
+  failing: { after: number } | undefined;
+
+  readonly deadline = (): object => ({});
+
+  async mget(keys: readonly string[]): Promise<(string | null)[]> {
+    this.asked.push(["mget", ...keys].join(" "));
+    this.#failIfTold();
+    return keys.map((key) => this.values.get(key) ?? null);
+  }
+
+  async run(script: { readonly name: string }, key: string, args: readonly string[]): Promise<unknown> {
+    this.asked.push([script.name, key, ...args.map((arg) => JSON.stringify(arg))].join(" "));
+    const reply = this.replies[script.name];
+    if (reply instanceof Error) throw reply;
+    return reply;
+  }
+
+  async extend(batch: readonly LifeExtension[]): Promise<void> {
+    this.asked.push(`extend ${batch.length}`);
+    this.#failIfTold();
+  }
+
+  #failIfTold(): void {
+    if (this.failing === undefined) return;
+    if (this.failing.after === 0) throw new Error("played failure");
+    this.failing.after -= 1;
+  }
+
+  get asRedis(): RedisConnection {
+    return this as unknown as RedisConnection;
+  }
+}

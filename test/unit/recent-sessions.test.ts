@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { RecentSessions } from "../../src/session/recent-sessions.js";
+
+test("recent sessions: the user of a session is remembered, changed and forgotten", () => {
+  const recent = new RecentSessions();
+  expect(recent.userOf("sid")).toBeUndefined();
+  recent.rememberUser("sid", undefined);
+  expect(recent.wasExtended("sid", 0, 0, Infinity)).toBe(false);
+  recent.rememberUser("sid", "mira");
+  recent.rememberUser("sid", "tom");
+  expect([recent.userOf("sid"), recent.userOf("other")]).toEqual(["tom", undefined]);
+  recent.rememberUser("sid", undefined);
+  expect(recent.userOf("sid")).toBeUndefined();
+  recent.rememberUser("sid", "mira");
+  recent.forget("sid");
+  expect(recent.userOf("sid")).toBeUndefined();
+});
+
+test("C21: an extension counts for this long, and for no longer life than it gave", () => {
+  const recent = new RecentSessions();
+  const isExtended = (nowMs: number, lifetimeMs: number): boolean => recent.wasExtended("sid", nowMs, lifetimeMs, 100);
+  expect(isExtended(1_000, 5_000)).toBe(false);
+  recent.rememberUser("sid", "mira");
+  expect(isExtended(1_000, 0)).toBe(false);
+  recent.rememberExtension("sid", 1_000, 5_000);
+  expect([isExtended(1_000, 5_000), isExtended(1_099, 4_999), isExtended(1_100, 5_000)]).toEqual([true, true, false]);
+  expect(isExtended(1_000, 5_001)).toBe(false);
+  expect(recent.userOf("sid")).toBe("mira");
+  // An earlier one that is noted later changes nothing; one of the same moment does.
+  recent.rememberExtension("sid", 999, 9_000);
+  expect(isExtended(1_000, 5_001)).toBe(false);
+  recent.rememberExtension("sid", 1_000, 9_000);
+  expect(isExtended(1_000, 9_000)).toBe(true);
+});
+
+test("C21: an extension of a session not seen before is remembered, without a user", () => {
+  const recent = new RecentSessions();
+  recent.rememberExtension("sid", 1_000, 5_000);
+  expect([recent.userOf("sid"), recent.wasExtended("sid", 1_050, 5_000, 100)]).toEqual([undefined, true]);
+});
+
+test("recent sessions: the least recently used is forgotten beyond 50 000", () => {
+  const recent = new RecentSessions();
+  for (let index = 0; index <= 50_000; index += 1) recent.rememberUser(`s${index}`, "mira");
+  expect([recent.userOf("s0"), recent.userOf("s1"), recent.userOf("s50000")]).toEqual([undefined, "mira", "mira"]);
+});
