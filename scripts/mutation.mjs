@@ -36,13 +36,11 @@ const PARTS = {
     tests: [
       "unit/login-attempt",
       "unit/require-login",
+      "unit/current-login",
+      "unit/stamping",
+      "unit/generations",
       "unit/logout",
-      "integration/contract-login",
-      "integration/rotate-and-keep",
-      "integration/requirements",
-      "integration/contract-read-request",
-      "integration/races-reassign",
-      "integration/races-others",
+      "unit/login-flow",
     ],
   },
   writing: {
