@@ -1,6 +1,7 @@
 /**
  * Runs the integration tests again on the clients that `npm test` does not cover; all of them, or those named:
- * `npm run test:clients -- ioredis6 mock`. With TEST_REPORTS set, writes a JSON report per client into that folder.
+ * `npm run test:clients -- ioredis6 mock`. With `--faults`, the tests under faults instead; with `--decisive-faults`, which
+ * .ci/run adds, those that a reply format could change. With TEST_REPORTS set, writes a JSON report per client into that folder.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -22,22 +23,34 @@ const CLIENTS = {
   ),
 };
 
-const named = process.argv.slice(2);
-const unknown = named.filter((name) => !Object.hasOwn(CLIENTS, name));
+/** The default client runs them in `npm run test:faults`; the mock has no server that could fail. */
+const FAULTS = {
+  "--faults": ["test/integration/faults-"],
+  "--decisive-faults": ["deadlines", "replies", "scripts"].map((name) => `test/integration/faults-${name}.test.ts`),
+};
+const FAULT_CLIENTS = ["ioredis6", "ioredis6-resp2", "ioredis6-resp3-mapping"];
+
+const args = process.argv.slice(2);
+const faults = Object.keys(FAULTS).find((option) => args.includes(option));
+const named = args.filter((arg) => arg !== faults);
+const known = faults === undefined ? Object.keys(CLIENTS) : FAULT_CLIENTS;
+const unknown = named.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  console.error(`Unknown client ${unknown.join(", ")}; known are ${Object.keys(CLIENTS).join(", ")}`);
+  console.error(`Unknown client ${unknown.join(", ")}; known are ${known.join(", ")}`);
   process.exit(2);
 }
-const failed = (named.length > 0 ? named : Object.keys(CLIENTS)).filter((client) => !run(client));
+const failed = (named.length > 0 ? named : known).filter((client) => !run(client));
 if (failed.length > 0) {
   console.error(`Failed on ${failed.join(", ")}`);
   process.exitCode = 1;
 }
 
 function run(client) {
-  console.log(`\nIntegration tests on ${client}`);
-  const args = ["run", "--config", "test/vitest.config.ts", ...reporters(client), ...CLIENTS[client]];
-  const { status } = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", ...args], {
+  console.log(`\n${faults === undefined ? "Integration tests" : "Tests under faults"} on ${client}`);
+  const config = faults === undefined ? "test/vitest.config.ts" : "test/vitest.faults.config.ts";
+  const files = faults === undefined ? CLIENTS[client] : FAULTS[faults];
+  const command = ["node_modules/vitest/vitest.mjs", "run", "--config", config, ...reporters(client), ...files];
+  const { status } = spawnSync(process.execPath, command, {
     stdio: "inherit",
     // Every random round once is enough: the races are the store's, not the reply format's.
     env: { ...process.env, CLIENT: client, THOROUGH: client === "ioredis6" ? "1" : "" },
@@ -48,5 +61,9 @@ function run(client) {
 function reporters(client) {
   const folder = process.env.TEST_REPORTS;
   if (folder === undefined) return [];
-  return ["--reporter=default", "--reporter=json", `--outputFile.json=${join(folder, `${client}.json`)}`];
+  return [
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${join(folder, `${client}${faults ?? ""}.json`)}`,
+  ];
 }
