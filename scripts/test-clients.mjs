@@ -1,7 +1,7 @@
 /**
  * Runs the integration tests again on the clients that `npm test` does not cover; all of them, or those named:
  * `npm run test:clients -- ioredis6 mock`. With `--faults`, the tests under faults instead; with `--decisive-faults`, which
- * .ci/run adds, those that a reply format could change. With TEST_REPORTS set, writes a JSON report per client into that folder.
+ * .ci/run adds, all but the slowest. With TEST_REPORTS set, writes a JSON report per client into that folder.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -26,7 +26,9 @@ const CLIENTS = {
 /** The default client runs them in `npm run test:faults`; the mock has no server that could fail. */
 const FAULTS = {
   "--faults": ["test/integration/faults-"],
-  "--decisive-faults": ["deadlines", "replies", "scripts"].map((name) => `test/integration/faults-${name}.test.ts`),
+  "--decisive-faults": ["deadlines", "demotion", "journal", "memory", "replicas", "replies", "scripts"].map(
+    (name) => `test/integration/faults-${name}.test.ts`,
+  ),
 };
 const FAULT_CLIENTS = ["ioredis6", "ioredis6-resp2", "ioredis6-resp3-mapping"];
 
