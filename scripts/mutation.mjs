@@ -46,15 +46,14 @@ const PARTS = {
   writing: {
     mutate: session("session-writer", "session-exchange", "logout-journal", "toucher"),
     tests: [
-      "unit/logout-journal",
       "unit/toucher",
+      "unit/logout-journal",
+      "unit/session-exchange",
       "integration/contract-resave",
       "integration/lifetimes-touch",
       "integration/odd-records-bare",
-      "integration/rotate-and-keep",
       "integration/races-saves",
-      "integration/races-others",
-      "integration/races-retired",
+      "integration/rotate-and-keep",
     ],
   },
   redis: {

@@ -10,6 +10,8 @@ export class PlayedConnection {
   /** How many of the next MGETs or extensions fail, after so many that do not. */
   failing: { after: number } | undefined;
 
+  deleteFailure: Error | undefined;
+
   readonly deadline = (): object => ({});
 
   async mget(keys: readonly string[]): Promise<(string | null)[]> {
@@ -23,6 +25,12 @@ export class PlayedConnection {
     const reply = this.replies[script.name];
     if (reply instanceof Error) throw reply;
     return reply;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.asked.push(`delete ${key}`);
+    if (this.deleteFailure !== undefined) throw this.deleteFailure;
+    return true;
   }
 
   async extend(batch: readonly LifeExtension[]): Promise<void> {

@@ -43,4 +43,7 @@ test("recent sessions: the least recently used is forgotten beyond 50 000", () =
   const recent = new RecentSessions();
   for (let index = 0; index <= 50_000; index += 1) recent.rememberUser(`s${index}`, "mira");
   expect([recent.userOf("s0"), recent.userOf("s1"), recent.userOf("s50000")]).toEqual([undefined, "mira", "mira"]);
+  // Sessions of nobody push out none.
+  for (let index = 0; index <= 50_000; index += 1) recent.rememberUser(`anonymous-${index}`, undefined);
+  expect(recent.userOf("s50000")).toBe("mira");
 });
