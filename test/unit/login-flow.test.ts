@@ -190,7 +190,9 @@ test.each([
   ["mira", { kept: true }, /^login: unknown option "kept"; known are keep$/],
 ])("misuse: login(req, %j, %j)", async (who, options, message) => {
   const { flow, done, redis } = new PlayedFlow();
-  await expect(flow.login(request(), who as never, options as never)).rejects.toThrow(message);
+  const code = String(message).includes("unknown option") ? "ERR_INVALID_ARG_VALUE" : "ERR_INVALID_ARG_TYPE";
+  const misuse = { code, message: expect.stringMatching(message) };
+  await expect(flow.login(request(), who as never, options as never)).rejects.toMatchObject(misuse);
   expect([done, redis.asked]).toEqual([[], []]);
 });
 
@@ -199,6 +201,19 @@ test("misuse: login, rotate and leave want a request with a session", async () =
   await expect(flow.login({} as never, "mira", {})).rejects.toThrow(/^login: expected a request with a session/);
   await expect(flow.rotate({} as never)).rejects.toThrow(/^rotate: expected a request with a session/);
   await expect(flow.leave({} as never)).rejects.toThrow(/^regenerate: expected a request with a session/);
+});
+
+test("misuse: a request that loses its session while it waits for its turn", async () => {
+  const { flow, done } = new PlayedFlow();
+  const lost = async (name: string, call: (req: never) => Promise<void>): Promise<void> => {
+    const req: { session?: object } = request({ login: MIRA });
+    const answer = call(req as never);
+    delete req.session;
+    await expect(answer).rejects.toThrow(new RegExp(`^${name}: expected a request with a session`));
+  };
+  await lost("login", (req) => flow.login(req, "mira", {}));
+  await lost("rotate", (req) => flow.rotate(req));
+  expect(done).toEqual([]);
 });
 
 test("G6: rotate moves the login with its time, the cookie and all data", async () => {

@@ -171,6 +171,15 @@ test("G6: two presses at once on one request happen one after the other", async 
   expect(steps.filter((what) => what !== "logout")).toEqual(["note", "move", "note", "move"]);
 });
 
+test("misuse: a request that loses its session while it waits for its turn", async () => {
+  const store = new PlayedStore();
+  const req: { session?: object } = store.request(MIRA);
+  const answer = store.logout.others(req as never, {});
+  delete req.session;
+  await expect(answer).rejects.toThrow(/^logoutOthers: expected a request with a session/);
+  expect(store.redis.asked).toEqual([]);
+});
+
 test.each([
   [{ replicas: -1 }, /replicas: expected an integer number of replicas from 0 to 100, got -1$/],
   [{ replicas: 101 }, /replicas: /],

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { MAX_LIFETIME_MS } from "../../src/session/lifetime.js";
 import { requireLogin } from "../../src/session/require-login.js";
 import { bindData, newBinding } from "../../src/session/session-binding.js";
@@ -26,11 +26,15 @@ test("requireLogin: without an age, any login passes and nobody else", () => {
 });
 
 test("requireLogin: with an age, a login that is older, or of unknown time, does not pass", () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
   const guard = requireLogin({ maxAgeMs: 60_000 });
   expect(outcome(guard, "anonymous")).toBe("401 login_required");
   expect(outcome(guard)).toBe("401 login_too_old");
-  expect(outcome(guard, Date.now() - 61_000)).toBe("401 login_too_old");
-  expect([outcome(guard, Date.now() - 59_000), outcome(guard, Date.now() + 5_000)]).toEqual(["next", "next"]);
+  expect(outcome(guard, Date.now() - 60_001)).toBe("401 login_too_old");
+  expect([outcome(guard, Date.now() - 60_000), outcome(guard, Date.now() + 5_000)]).toEqual(["next", "next"]);
 });
 
 test.each([

@@ -26,9 +26,7 @@ class PlayedExchange {
 
   constructor() {
     this.redis.replies["take-record"] = true;
-    this.mount.assign((req) =>
-      Object.assign(req, { sessionID: "fresh", session: { cookie: "fresh cookie", reload: 1 } }),
-    );
+    this.mount.assign((req) => this.generate(req));
   }
 
   readonly exchange = new SessionExchange({
