@@ -59,7 +59,7 @@ const PARTS = {
   redis: {
     mutate: ["src/redis/**/*.ts"],
     tests: [
-      "unit/connection",
+      "unit/redis-failure",
       "unit/replicated-connection",
       "integration/contract-login",
       "integration/requirements",
