@@ -44,16 +44,17 @@ const PARTS = {
     ],
   },
   writing: {
-    mutate: session("session-writer", "session-exchange", "logout-journal", "toucher"),
+    mutate: session("session-exchange", "logout-journal", "toucher"),
+    tests: ["unit/session-exchange", "unit/logout-journal", "unit/toucher"],
+  },
+  saving: {
+    mutate: session("session-writer"),
     tests: [
-      "unit/toucher",
-      "unit/logout-journal",
-      "unit/session-exchange",
       "integration/contract-resave",
       "integration/lifetimes-touch",
       "integration/odd-records-bare",
-      "integration/races-saves",
       "integration/rotate-and-keep",
+      "integration/races-saves",
     ],
   },
   redis: {
