@@ -8,7 +8,7 @@ export default {
   // What is evaluated when a module is loaded, above all Lua: each would need all tests again, and an empty script fails them all.
   ignoreStatic: process.env.MUTATION_STATIC !== "1",
   concurrency: 1,
-  timeoutMS: 15_000,
+  timeoutMS: 6_000,
   timeoutFactor: 2,
   reporters: ["clear-text", "json"],
   clearTextReporter: { logTests: false, allowColor: false, allowEmojis: false, reportTests: false },

@@ -10,17 +10,21 @@ class PlayedRedis {
   readonly asked: number[] = [];
   readonly restored: string[] = [];
   isAway = false;
+  /** While there is one, MGETs are answered when it ends. */
+  held: Promise<void> | undefined;
+  reply: unknown = "raised";
   readyListeners: (() => void)[] = [];
 
-  mget(keys: string[]): Promise<(string | null)[]> {
+  async mget(keys: string[]): Promise<(string | null)[]> {
     this.asked.push(keys.length);
-    if (this.isAway) return Promise.reject(new Error("away"));
-    return Promise.resolve(keys.map((key) => this.counters.get(key) ?? null));
+    if (this.isAway) throw new Error("away");
+    await this.held;
+    return keys.map((key) => this.counters.get(key) ?? null);
   }
 
-  run(script: { name: string }, key: string, [value]: string[]): Promise<string> {
-    this.restored.push(`${script.name} ${key} ${value}`);
-    return Promise.resolve("raised");
+  run(script: { name: string }, key: string, args: string[]): Promise<unknown> {
+    this.restored.push([script.name, key, ...args].join(" ").trimEnd());
+    return Promise.resolve(this.reply);
   }
 
   onReady(listener: () => void): () => void {
@@ -41,7 +45,7 @@ function played(): { redis: PlayedRedis; journal: LogoutJournal; events: string[
   const journal = new LogoutJournal({
     redis: redis.asRedis,
     generations: new Generations(redis.asRedis, "user_login_age:", 1_000),
-    events: new StoreEvents((name) => events.push(name)),
+    events: new StoreEvents((name, event) => events.push(`${name} ${JSON.stringify(event)}`)),
     sessionPrefix: "session:",
   });
   return { redis, journal, events };
@@ -80,6 +84,7 @@ test("G8: the journal looks every second at first, then less often, and forgets 
   expect(second).toBeLessThanOrEqual(20);
   await pass(490);
   const all = redis.asked.length;
+  expect(all - first - second).toBeLessThanOrEqual(18);
   await pass(60);
   expect([redis.asked.length, redis.restored, vi.getTimerCount(), redis.readyListeners]).toEqual([all, [], 0, []]);
 });
@@ -102,7 +107,7 @@ test("G8: the journal looks at everything as soon as the client has connected an
     "delete-record session:gone mira,7,n=xyz,",
   ]);
   await new Promise((resolve) => process.nextTick(resolve));
-  expect(events).toEqual(["reapplied", "reapplied"]);
+  expect(events).toEqual(['reapplied {"what":"generation"}', 'reapplied {"what":"session"}']);
 });
 
 test("G8: while Redis is away the journal asks once a second, then looks at everything", async () => {
@@ -158,4 +163,60 @@ test("G8: a record that another service wrote bare is not ended a second time", 
   journal.noteEnding("other", "");
   await pass(2);
   expect([redis.asked, vi.getTimerCount()]).toEqual([[], 0]);
+});
+
+test("G8: what is noted late is looked at as often, and as long, as what is noted at the start", async () => {
+  const { redis, journal } = played();
+  await pass(400);
+  journal.noteRaise("mira", "7");
+  await pass(30);
+  expect(redis.asked.length).toBeGreaterThanOrEqual(29);
+  await pass(500);
+  const before = redis.asked.length;
+  await pass(60);
+  expect(redis.asked.length).toBeGreaterThan(before);
+});
+
+test("G8: the journal leaves a logout the best part of a second before it first looks", async () => {
+  const { redis, journal } = played();
+  journal.noteRaise("first", "7");
+  vi.advanceTimersByTime(500);
+  journal.noteRaise("later", "7");
+  journal.noteRaise("latest", "7");
+  vi.advanceTimersByTime(500);
+  await settled();
+  expect(redis.asked).toEqual([1]);
+});
+
+test("G8: the journal looks once at a time, and once more at everything if the client connected anew meanwhile", async () => {
+  const { redis, journal } = played();
+  let answer: (() => void) | undefined;
+  redis.held = new Promise((resolve) => {
+    answer = resolve;
+  });
+  journal.noteRaise("mira", "7");
+  await pass(5);
+  expect(redis.asked).toEqual([1]);
+  for (const listener of redis.readyListeners) listener();
+  await settled();
+  expect(redis.asked).toEqual([1]);
+  answer?.();
+  await settled();
+  expect(redis.asked).toEqual([1, 1]);
+});
+
+test("G8: what another has ended or raised already is no event", async () => {
+  const { redis, journal, events } = played();
+  redis.reply = false;
+  redis.counters.set("user_login_age:mira", "6");
+  redis.counters.set("session:gone", "mira,7,n=xyz,{}");
+  journal.noteRaise("mira", "7");
+  journal.noteEnding("gone", "mira,7,n=xyz,{}");
+  await pass(1);
+  await new Promise((resolve) => process.nextTick(resolve));
+  expect([redis.restored.length, events]).toEqual([2, []]);
+});
+
+test("G8: a journal that has noted nothing can be closed", () => {
+  expect(() => played().journal.close()).not.toThrow();
 });

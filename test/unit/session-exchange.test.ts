@@ -69,7 +69,7 @@ test.each([
     const { exchange } = new PlayedExchange();
     const { req, old } = current({ cart: 1, name: 2, reload: 3 });
     const fresh = exchange.prepare(req as never, old as never, keep);
-    expect({ ...fresh.session }).toEqual({ cookie: "fresh cookie", reload: 1, ...data });
+    expect({ ...fresh.session }).toStrictEqual({ cookie: "fresh cookie", reload: 1, ...data });
     expect([fresh.sid, bindingOf(fresh.session)]).toEqual(["fresh", newBinding("fresh")]);
     expect(fresh.binding).toBe(bindingOf(fresh.session));
     expect([req.session, req.sessionID]).toEqual([old.session, "old"]);
