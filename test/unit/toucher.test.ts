@@ -25,3 +25,9 @@ test("G7: a touch that fails fails for those it was sent for", async () => {
   const settled = await extend(new SessionToucher(redis.asRedis), 501);
   expect(settled.map(({ status }) => status)).toEqual([...Array(500).fill("fulfilled"), "rejected"]);
 });
+
+test("C21: a touch that is alone is sent as well", async () => {
+  const redis = new PlayedConnection();
+  await extend(new SessionToucher(redis.asRedis), 1);
+  expect(redis.asked).toEqual(["extend 1"]);
+});
