@@ -37,6 +37,7 @@ export type {
 } from "./session/store-events.js";
 export type { GenerationStoreOptions, UserIdOption } from "./session/store-options.js";
 export type { UserId } from "./session/user-id.js";
+export type { ScriptOptions, ScriptTexts } from "./submit-token/script-handler.js";
 export type { Secret } from "./submit-token/signing-keys.js";
 export type { SubmissionResult, SubmitTokenControl } from "./submit-token/submit-token-control.js";
 export type {

@@ -8,6 +8,7 @@ import { sessionOf } from "../http/session-identity.js";
 import { RedisConnection } from "../redis/connection.js";
 import { bindingOf, checkSession, indexNameOf, storeSession } from "./bound-session.js";
 import { submitTokenGuard } from "./guard.js";
+import { type ScriptOptions, scriptHandler } from "./script-handler.js";
 import { SigningKeys } from "./signing-keys.js";
 import type { SubmitTokenControl } from "./submit-token-control.js";
 import {
@@ -56,6 +57,18 @@ export interface SubmitTokens {
    */
   endpoint(options?: TokenEndpointOptions): RequestHandler;
   /**
+   * A `GET` handler for the script that browsers get: it adds tokens to forms when they are sent and to what `submitTokens.fetch`
+   * sends, greys out the buttons meanwhile, and tells people what to do when a submission is refused. It is a plain file for
+   * `<script src>`, so `script-src 'self'; connect-src 'self'` is all that a Content-Security-Policy has to allow for it.
+   *
+   * @example
+   * ```ts
+   * app.get("/submit-tokens.js", tokens.script());
+   * app.get("/submit-token", tokens.endpoint({ action: ["order"] }));
+   * ```
+   */
+  script(options?: ScriptOptions): RequestHandler;
+  /**
    * A middleware that lets a request pass once for each token, and only with one. Mount it behind `session()` and the body parser.
    * `GET`, `HEAD`, `OPTIONS` and `TRACE` pass without. Refused requests are answered with 403, a second one with the same token
    * with 409 `{"error":"duplicate_submission"}`; if Redis cannot be asked, `next` gets a `RedisError` (503).
@@ -98,6 +111,7 @@ export function submitTokens(options: SubmitTokensOptions): SubmitTokens {
       `<input type="hidden" name="${escapeHtml(fieldName)}" value="${tokenText(token)}" autocomplete="off">`,
     endpoint: (endpointOptions = {}) =>
       tokenEndpoint({ issue: (req, action) => issue(req, { action }), fieldName, headerName }, endpointOptions),
+    script: (scriptOptions = {}) => scriptHandler({ fieldName, headerName }, scriptOptions),
     protect: (protectOptions = {}) =>
       submitTokenGuard({ codec, store, fieldName, headerName, allowedOrigins }, protectConfiguration(protectOptions)),
   };

@@ -40,6 +40,8 @@ const TYPES = [
   "RedisPipeline",
   "RequestHandler",
   "RequireLoginOptions",
+  "ScriptOptions",
+  "ScriptTexts",
   "Secret",
   "SessionRequest",
   "SignedOutReason",

@@ -42,6 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/session/scratch-options.ts": ["node:crypto", "express-session", "./own.js", "../check.js", "../redis/client.js"],
   "src/session/scripts/scratch.ts": ["node:crypto", "./own.js", "../check.js", "../../redis/script.js"],
+  "src/browser/scratch.ts": [],
   "src/admin/scratch.ts": ["node:crypto", "./own.js", "../check.js", "../http/answer.js", "../redis/connection.js"],
   "src/submit-token/scratch.ts": [
     "node:crypto",
