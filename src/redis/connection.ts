@@ -1,7 +1,7 @@
 import { RedisError } from "../errors.js";
 import type { RedisClient } from "./client.js";
 import { Deadline } from "./deadline.js";
-import { isFromReplica, isNoScript, malformedReply, replicaError, toRedisError } from "./failure.js";
+import { isFromReplica, isNoScript, isOutcomeUnknown, malformedReply, replicaError, toRedisError } from "./failure.js";
 import { Readiness } from "./readiness.js";
 import { type Script, TOO_LATE } from "./script.js";
 import { ServerClock } from "./server-clock.js";
@@ -89,6 +89,20 @@ export class RedisConnection {
     const decoded = script.decode(Number(reply[0]), reply.slice(1));
     if (decoded === undefined) throw malformedReply(script.name);
     return decoded;
+  }
+
+  /**
+   * As `run`, for scripts that recognise their caller by a nonce and do nothing twice: after an unknown outcome (a lost reply)
+   * they are asked once more, in the same time.
+   */
+  async runRecognised<Reply>(script: Script<Reply>, key: string, args: readonly string[]): Promise<Reply> {
+    const deadline = this.deadline();
+    try {
+      return await this.run(script, key, args, deadline);
+    } catch (error) {
+      if (!isOutcomeUnknown(error) || deadline.remainingMs === 0) throw error;
+      return await this.run(script, key, args, deadline);
+    }
   }
 
   async #runOnce<Reply>(

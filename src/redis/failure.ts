@@ -32,6 +32,11 @@ export function toRedisError(error: unknown): RedisError {
   );
 }
 
+/** True if nobody knows whether the command had its effect. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof RedisError && error.outcome === "unknown";
+}
+
 /** An answer that is not of the shape the command must have: a foreign proxy, a broken client. Fail closed. */
 export function malformedReply(command: string): RedisError {
   return new RedisError("ERR_REDIS_REPLY", "unknown", `Redis answered ${command} with an unexpected reply`);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { RedisError } from "../errors.js";
 import type { RedisConnection } from "../redis/connection.js";
+import { isOutcomeUnknown } from "../redis/failure.js";
 import { commitToken } from "./scripts/commit-token.js";
 import { evictToken } from "./scripts/evict-token.js";
 import { insertToken } from "./scripts/insert-token.js";
@@ -86,17 +86,11 @@ export class TokenStore {
   /** A lost reply leaves open whether the token is spent. The nonce makes asking again safe: it then says "mine". */
   async #spendSurely(spent: SpentToken): Promise<SpendReply> {
     const { redis } = this.#parts;
-    const deadline = redis.deadline();
-    const ask = (): Promise<SpendReply> =>
-      redis.run(spendToken, this.#key(spent.token), [spent.binding, spent.nonce], deadline);
     try {
-      return await ask().catch((error: unknown) => {
-        if (isUnknown(error) && deadline.remainingMs > 0) return ask();
-        throw error;
-      });
+      return await redis.runRecognised(spendToken, this.#key(spent.token), [spent.binding, spent.nonce]);
     } catch (error) {
       // Nothing was done for this token, so as far as Redis can be reached it is to be good again.
-      if (isUnknown(error)) this.release(spent).catch(() => undefined);
+      if (isOutcomeUnknown(error)) this.release(spent).catch(() => undefined);
       throw error;
     }
   }
@@ -104,10 +98,6 @@ export class TokenStore {
   #key(token: string): string {
     return this.#parts.tokenPrefix + token;
   }
-}
-
-function isUnknown(error: unknown): boolean {
-  return error instanceof RedisError && error.outcome === "unknown";
 }
 
 function readTombstone(value: string): FirstSubmission {
