@@ -27,6 +27,9 @@ type Verdict =
   | { readonly kind: "pass"; readonly control: SpentTokenControl | undefined }
   | { readonly kind: "refuse"; readonly reason: SubmitTokenRefusal["reason"]; readonly first?: FirstSubmission };
 
+/** A request behind a guard; with two guards on its way, the second finds what the first has spent. */
+type GuardedRequest = IncomingMessage & { submitToken?: SubmitTokenControl };
+
 /** The middleware behind `tokens.protect`. */
 export function submitTokenGuard(parts: GuardParts, config: ProtectConfiguration): RequestHandler {
   return (req, res, next) => {
@@ -68,6 +71,8 @@ async function judge(parts: GuardParts, config: ProtectConfiguration, req: Incom
     if (verdict === "invalid") hintOnce(lostSessionHint(req));
     return { kind: "refuse", reason: verdict === "good" ? "invalid" : verdict };
   }
+  const { submitToken: own } = req as GuardedRequest;
+  if (own instanceof SpentTokenControl && own.isFor(sent.token, binding)) return { kind: "pass", control: own };
   return await spend(parts.store, sent.token, binding, config.waitForResultMs);
 }
 
@@ -100,7 +105,7 @@ async function resultOf(
 function hand(
   config: ProtectConfiguration,
   control: SpentTokenControl,
-  req: IncomingMessage & { submitToken?: SubmitTokenControl },
+  req: GuardedRequest,
   res: ServerResponse,
 ): void {
   req.submitToken = control;
@@ -135,12 +140,13 @@ function isFromElsewhere(req: IncomingMessage, allowed: ReadonlySet<string>): bo
   return isCrossSite(req) && !allowed.has(req.headers.origin ?? "");
 }
 
+/** What may have kept the session's cookie from coming along; `undefined` if the request is of a stored session. */
 function lostSessionHint(req: IncomingMessage): string | undefined {
   const found = sessionOf(req);
-  if (found === undefined || req.headers.cookie !== undefined || !mayBeUnstored(found.session)) return undefined;
-  const advice =
-    found.session.cookie?.secure === true
-      ? "its session cookie is Secure: use https, and behind a proxy that ends TLS set app.set('trust proxy', 1)"
-      : "the browser sent no cookie: look at the cookie's path, domain and sameSite";
-  return `a token came without the session it belongs to; ${advice}`;
+  if (found === undefined || !mayBeUnstored(found.session)) return undefined;
+  if (found.session.cookie?.secure === true && (req as { readonly secure?: unknown }).secure === false) {
+    return "a token came without the session it belongs to; its cookie is Secure: use https, and behind a proxy that ends TLS set app.set('trust proxy', 1)";
+  }
+  if (req.headers.cookie !== undefined) return undefined;
+  return "a token came without the session it belongs to, as the browser sent no cookie: look at the cookie's path, domain and sameSite";
 }

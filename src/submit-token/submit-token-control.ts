@@ -38,6 +38,10 @@ export class SpentTokenControl implements SubmitTokenControl {
     this.#token = token;
   }
 
+  isFor(token: string, binding: string): boolean {
+    return this.#token.token === token && this.#token.binding === binding;
+  }
+
   async release(): Promise<boolean> {
     if (this.#isSettled) return false;
     this.#isSettled = true;

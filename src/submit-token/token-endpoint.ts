@@ -46,7 +46,7 @@ async function handle(
 }
 
 function askedAction(req: IncomingMessage, actions: readonly string[]): string | undefined {
-  const query = new URL(req.url ?? "", "http://localhost").searchParams;
+  const query = new URLSearchParams((req.url ?? "").split("?")[1]);
   return actions.find((action) => action === query.get("action"));
 }
 
