@@ -2,11 +2,12 @@
 import { fileURLToPath } from "node:url";
 import express from "express";
 import session from "express-session";
-import { GenerationStore } from "logout-everywhere";
+import { GenerationStore, submitTokens } from "logout-everywhere";
 import { accountRoutes } from "./account.js";
 import { adminRoutes } from "./admin.js";
 import { errorHandler, notFound } from "./errors.js";
 import { signedInGuard } from "./guards.js";
+import { orderRoutes } from "./ordering.js";
 import { httpsOnly, noStore, sameOriginOnly, securityHeaders } from "./security.js";
 import { ABSOLUTE_TTL_MS, sessionOptions } from "./session.js";
 import { signInRoutes } from "./sign-in.js";
@@ -21,14 +22,18 @@ import { Users } from "./users.js";
  * @property {ReturnType<typeof signedInGuard>} signedIn
  * @property {ReturnType<typeof sessionOptions>} sessionOptions
  * @property {number} adminMaxAgeMs
+ * @property {import("logout-everywhere").SubmitTokens} tokens
+ * @property {number} orderDelayMs
  */
 
 /**
  * @typedef {object} AppOptions
  * @property {import("logout-everywhere").RedisClient} client
  * @property {string} sessionSecret
+ * @property {string} submitTokenSecret
  * @property {number | string | undefined} [trustProxy] See settings.js.
  * @property {number} [adminMaxAgeMs]
+ * @property {number} [orderDelayMs]
  */
 
 /**
@@ -36,9 +41,17 @@ import { Users } from "./users.js";
  *
  * @param {AppOptions} options
  */
-export function createApp({ client, sessionSecret, trustProxy, adminMaxAgeMs = 15 * 60_000 }) {
+export function createApp({
+  client,
+  sessionSecret,
+  submitTokenSecret,
+  trustProxy,
+  adminMaxAgeMs = 15 * 60_000,
+  orderDelayMs = 0,
+}) {
   const isBehindTls = trustProxy !== undefined;
   const store = new GenerationStore({ client, absoluteTtlMs: ABSOLUTE_TTL_MS });
+  const tokens = submitTokens({ client, secret: submitTokenSecret });
   const users = new Users();
   /** @type {Shop} */
   const shop = {
@@ -47,6 +60,8 @@ export function createApp({ client, sessionSecret, trustProxy, adminMaxAgeMs = 1
     signedIn: signedInGuard(users),
     sessionOptions: sessionOptions(sessionSecret, isBehindTls),
     adminMaxAgeMs,
+    tokens,
+    orderDelayMs,
   };
 
   const app = express();
@@ -56,12 +71,13 @@ export function createApp({ client, sessionSecret, trustProxy, adminMaxAgeMs = 1
   app.use(securityHeaders(isBehindTls));
   if (isBehindTls) app.use(httpsOnly);
   app.use(express.static(fileURLToPath(new URL("public", import.meta.url)), { index: false, maxAge: "1h" }));
+  app.all("/submit-tokens.js", tokens.script());
   app.use(noStore);
   app.use(sameOriginOnly);
   app.use(session({ store, ...shop.sessionOptions }));
   app.use(express.urlencoded({ extended: false, limit: "8kb" }));
   app.get("/", (_req, res) => res.redirect(303, "/account"));
-  app.use(signInRoutes(shop), accountRoutes(shop), adminRoutes(shop));
+  app.use(signInRoutes(shop), accountRoutes(shop), orderRoutes(shop), adminRoutes(shop));
   app.use(notFound);
   app.use(errorHandler);
   return { app, store };

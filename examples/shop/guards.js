@@ -14,12 +14,12 @@ import { sendPage, signInPage } from "./pages.js";
  */
 export function signedInGuard(users) {
   /**
-   * @param {(req: Request, res: Response, visit: Visit) => unknown} handler
+   * @param {(req: Request, res: Response, visit: Visit, next: import("express").NextFunction) => unknown} handler
    * @param {{ maxAgeMs?: number }} [options] For sensitive pages: how long ago the password may have been entered.
    * @returns {import("express").RequestHandler}
    */
   return (handler, { maxAgeMs = Number.POSITIVE_INFINITY } = {}) => {
-    return async (req, res) => {
+    return async (req, res, next) => {
       const login = loginOf(req);
       const user = users.byId(login?.userId);
       if (login === undefined || user === undefined) {
@@ -27,7 +27,7 @@ export function signedInGuard(users) {
       } else if (!isFresh(login, maxAgeMs)) {
         sendPage(res, 401, signInPage({ notice: "too_old", name: user.name, next: "/admin" }));
       } else {
-        await handler(req, res, { user, login });
+        await handler(req, res, { user, login }, next);
       }
     };
   };

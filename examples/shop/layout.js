@@ -8,10 +8,10 @@ import { noticeFor } from "./notices.js";
 /**
  * The frame of every page.
  *
- * @param {{ title: string, main: Html, user?: User | undefined }} page
+ * @param {{ title: string, main: Html, user?: User | undefined, script?: string }} page `script` is the address of one.
  * @returns {Html}
  */
-export function layout({ title, main, user }) {
+export function layout({ title, main, user, script }) {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -20,7 +20,11 @@ export function layout({ title, main, user }) {
 <title>${title} · Corner Shop</title>
 <link rel="stylesheet" href="/shop.css">
 <link rel="icon" href="/icon.svg" type="image/svg+xml">
-</head>
+${
+  script &&
+  html`<script src="${script}" defer></script>
+`
+}</head>
 <body>
 <header class="bar">
 <a class="brand" href="/"><img src="/icon.svg" alt="" width="28" height="28">Corner Shop</a>
@@ -38,6 +42,7 @@ ${main}
 function navigation(user) {
   return html`<nav aria-label="Your pages">
 <a href="/account">Account</a>
+<a href="/order">Order</a>
 ${user.isAdmin && html`<a href="/admin">Admin</a>`}
 </nav>
 <form class="who" method="post" action="/log-out">

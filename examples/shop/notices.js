@@ -1,4 +1,5 @@
 // @ts-check
+import { MAX_NOTE_LENGTH, MAX_QUANTITY } from "./orders.js";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./passwords.js";
 
 /**
@@ -8,7 +9,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./passwords.js";
  */
 
 /**
- * Everything the shop has to say about signing in and out. The keys `logged_out` and `not_found` are what `signedOutReason`
+ * Everything the shop has to say about signing in and out, and about orders. The keys `logged_out` and `not_found` are what `signedOutReason`
  * of the library answers.
  *
  * @type {Readonly<Record<string, Notice>>}
@@ -28,6 +29,20 @@ const NOTICES = {
   },
   too_old: { tone: "info", text: "You signed in a while ago. For this page, please enter your password again." },
   password_set: { tone: "good", text: "Your password is changed. Please sign in with the new one." },
+
+  order_item: { tone: "bad", text: "Please choose something. Nothing was ordered." },
+  order_quantity: { tone: "bad", text: `How many: a whole number from 1 to ${MAX_QUANTITY}. Nothing was ordered.` },
+  order_note: { tone: "bad", text: `The note has more than ${MAX_NOTE_LENGTH} characters. Nothing was ordered.` },
+  order_expired: { tone: "info", text: "The form was open for a long time. Nothing was ordered. Please order again." },
+  order_missing: { tone: "info", text: "The form could not be checked. Nothing was ordered. Please order again." },
+  order_invalid: {
+    tone: "info",
+    text: "The form was of an earlier session, as you signed in again since. Nothing was ordered. Please order again.",
+  },
+  order_unknown: {
+    tone: "info",
+    text: "The form is no longer known. Please look at your orders. If this one is not among them, order again.",
+  },
 
   others: { tone: "good", text: "All your other devices are logged out. This one stays signed in." },
   password: { tone: "good", text: "Your password is changed, and all your other devices are logged out." },

@@ -166,7 +166,7 @@ ${retryPath && html`<form method="post" action="${retryPath}"><button>${retryPat
 }
 
 /** @param {number | undefined} atMs */
-function time(atMs) {
+export function time(atMs) {
   if (atMs === undefined) return "not known";
   const iso = new Date(atMs).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;

@@ -12,6 +12,8 @@ import { PageError } from "./errors.js";
 export function securityHeaders(isBehindTls) {
   const policy = [
     "default-src 'none'",
+    "script-src 'self'",
+    "connect-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
     "form-action 'self'",

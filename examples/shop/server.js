@@ -42,6 +42,9 @@ async function start() {
   if (!settings.hasOwnSecret) {
     console.log("SESSION_SECRET is not set: using a random one, so a restart signs everybody out.");
   }
+  if (!settings.hasOwnTokenSecret) {
+    console.log("SUBMIT_TOKEN_SECRET is not set: using a random one, so forms that are open now outlive no restart.");
+  }
   console.log(
     `The shop is open at http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${port}/`,
   );
