@@ -145,7 +145,7 @@ function lostSessionHint(req: IncomingMessage): string | undefined {
   const found = sessionOf(req);
   if (found === undefined || !mayBeUnstored(found.session)) return undefined;
   if (found.session.cookie?.secure === true && (req as { readonly secure?: unknown }).secure === false) {
-    return "a token came without the session it belongs to; its cookie is Secure: use https, and behind a proxy that ends TLS set app.set('trust proxy', 1)";
+    return "a token came without the session it belongs to; its session cookie is Secure: use https, and behind a proxy that ends TLS set app.set('trust proxy', 1)";
   }
   if (req.headers.cookie !== undefined) return undefined;
   return "a token came without the session it belongs to, as the browser sent no cookie: look at the cookie's path, domain and sameSite";
