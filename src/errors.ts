@@ -19,7 +19,8 @@ export type ErrorCode =
   | "ERR_SESSION_NOT_SERIALIZABLE"
   | "ERR_USER_ID_OPTION"
   | "ERR_SESSION_ENDED"
-  | "ERR_TOKEN_COLLISION";
+  | "ERR_TOKEN_COLLISION"
+  | "ERR_LEASE_LOST";
 
 /** What the failure classes share: a stable `code` and the HTTP `status` an Express error handler should answer with. */
 export class LogoutEverywhereError extends Error {
@@ -131,5 +132,17 @@ export class SubmitTokenError extends LogoutEverywhereError {
 
   constructor(code: "ERR_HEADERS_SENT" | "ERR_SESSION_ENDED" | "ERR_TOKEN_COLLISION", message: string) {
     super(code, code === "ERR_SESSION_ENDED" ? 401 : 500, message);
+  }
+}
+
+/**
+ * A run under an idempotency key that must not go on. Code `ERR_LEASE_LOST`, `status: 409`: another request has taken the key over, as this
+ * run gave no sign of life in time.
+ */
+export class IdempotencyError extends LogoutEverywhereError {
+  override readonly name: string = "IdempotencyError";
+
+  constructor(code: "ERR_LEASE_LOST", message: string) {
+    super(code, 409, message);
   }
 }

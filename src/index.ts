@@ -7,6 +7,7 @@
 export { type AdminLogoutOptions, adminLogout } from "./admin/admin-logout.js";
 export {
   type ErrorCode,
+  IdempotencyError,
   LoginError,
   LogoutEverywhereError,
   type LogoutReceipt,
@@ -16,6 +17,12 @@ export {
   SubmitTokenError,
 } from "./errors.js";
 export type { NextFunction, RequestHandler } from "./http/handler.js";
+export type { FingerprintOption } from "./idempotency/fingerprint.js";
+export { idempotency } from "./idempotency/idempotency.js";
+export type { IdempotencyOptions, IdempotencyRefusal } from "./idempotency/idempotency-options.js";
+export type { IdempotencyAnswer, KeepOption } from "./idempotency/keep-policy.js";
+export type { IdempotencyControl } from "./idempotency/run.js";
+export type { ScopeOption } from "./idempotency/scope.js";
 export type { RedisClient, RedisPipeline } from "./redis/client.js";
 export type { LoginStamp } from "./session/current-login.js";
 export { GenerationStore } from "./session/generation-store.js";

@@ -48,6 +48,18 @@ export function mayBeUnstored(session: HttpSession): boolean {
   return bindingOf(session)?.kind !== "loaded";
 }
 
+/**
+ * True if the request came with this session, rather than got it now. Of another store's sessions that is known by the cookie, whose
+ * value holds the session ID.
+ */
+export function isKnownSession(
+  req: IncomingMessage,
+  { sid, session }: { readonly sid: string; readonly session: HttpSession },
+): boolean {
+  if (bindingOf(session) !== undefined) return !mayBeUnstored(session);
+  return (req.headers.cookie ?? "").includes(encodeURIComponent(sid));
+}
+
 /** The names of the application's own data in a session. */
 export function dataNames(session: object): string[] {
   return Object.keys(session).filter((name) => name !== "cookie" && name !== TOKEN_SESSION_FIELD);

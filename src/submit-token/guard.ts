@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { beforeEnd } from "../http/before-end.js";
 import { isCrossSite } from "../http/cross-site.js";
 import type { NextFunction, RequestHandler } from "../http/handler.js";
+import { hintOnce } from "../http/hints.js";
+import { markNotRun } from "../http/not-run.js";
 import { mayBeUnstored, sessionOf } from "../http/session-identity.js";
 import { bindingOf, checkSession } from "./bound-session.js";
-import { hintOnce } from "./hints.js";
 import { answerRefusal } from "./refusal-answer.js";
 import { SpentTokenControl, type SubmitTokenControl } from "./submit-token-control.js";
 import type { ProtectConfiguration, SubmitTokenRefusal } from "./submit-token-options.js";
@@ -62,13 +63,13 @@ async function judge(parts: GuardParts, config: ProtectConfiguration, req: Incom
   const sent = readToken(req, places);
   if (sent.kind === "different") return { kind: "refuse", reason: "invalid" };
   if (sent.kind === "missing") {
-    hintOnce(sent.hint);
+    hintOnce("Submit tokens", sent.hint);
     return { kind: "refuse", reason: "missing" };
   }
   const binding = bindingOf(req, config.action);
   const verdict = binding === undefined ? "invalid" : parts.codec.check(sent.token, binding);
   if (binding === undefined || verdict !== "good") {
-    if (verdict === "invalid") hintOnce(lostSessionHint(req));
+    if (verdict === "invalid") hintOnce("Submit tokens", lostSessionHint(req));
     return { kind: "refuse", reason: verdict === "good" ? "invalid" : verdict };
   }
   const { submitToken: own } = req as GuardedRequest;
@@ -129,6 +130,7 @@ function refuse(
       reason === "duplicate" ? "duplicate_submission" : reason === "cross_site" ? reason : `submit_token_${reason}`,
     ...first,
   };
+  markNotRun(res);
   res.statusCode = refusal.status;
   if (onRefused === undefined) return answerRefusal(refusal, req, res);
   res.setHeader("Cache-Control", "private, no-store");
