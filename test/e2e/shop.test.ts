@@ -55,7 +55,7 @@ async function countOrders(page: Page): Promise<number> {
 
 describe("two devices of one person", () => {
   test("R-G3, R-G4: log out everywhere on one: the other is at the sign-in page with its next click, and may sign in again", async () => {
-    const [one, other, bystander] = [await signedIn("alice"), await signedIn("alice"), await visitor("bob")];
+    const [one, other, bystander] = await Promise.all([signedIn("alice"), signedIn("alice"), visitor("bob")]);
     await press(one, "Log out everywhere");
     expect([await heading(one), await notice(one)]).toEqual([
       "Sign in",
@@ -77,7 +77,7 @@ describe("two devices of one person", () => {
   });
 
   test("R-G5: a password change spares this device and ends the other", async () => {
-    const [one, other] = [await signedIn("carol"), await signedIn("carol")];
+    const [one, other] = await Promise.all([signedIn("carol"), signedIn("carol")]);
     await one.fill("#old", PASSWORDS.carol);
     await one.fill("#new", "a new password");
     await one.fill("#repeat", "a new password");
@@ -182,7 +182,7 @@ describe("the order form", () => {
   });
 
   test("R-T7: logged out everywhere while the form is open: nothing is ordered, and the way on is the sign-in page", async () => {
-    const [one, other] = [await visitor("alice"), await signedIn("alice")];
+    const [one, other] = await Promise.all([visitor("alice"), signedIn("alice")]);
     const before = await countOrders(one);
     await openOrder(one);
     await press(other, "Log out everywhere");
