@@ -51,6 +51,23 @@ const PARTS = {
     mutate: session("session-writer"),
     tests: ["unit/session-writer-save", "unit/session-writer-touch"],
   },
+  state: {
+    mutate: session(
+      "lifetime",
+      "lifetime-plan",
+      "data-user",
+      "deliver",
+      "foreign-data",
+      "in-order",
+      "json-guard",
+      "mount-generate",
+      "request-state",
+      "retired-sessions",
+      "session-binding",
+      "session-request",
+    ),
+    tests: ["unit/lifetimes", "unit/session-state", "unit/session-writer-touch", "unit/session-writer-save"],
+  },
   redis: {
     mutate: ["src/redis/**/*.ts"],
     tests: [
@@ -64,7 +81,14 @@ const PARTS = {
 };
 PARTS.rest = {
   mutate: ["src/session/**/*.ts", ...Object.values(PARTS).flatMap(({ mutate }) => mutate.map((glob) => `!${glob}`))],
-  tests: [...new Set(Object.values(PARTS).flatMap(({ tests }) => tests))],
+  tests: [
+    "integration/contract",
+    "integration/contract-plain-data",
+    "integration/contract-listing",
+    "integration/contract-read-request",
+    "integration/contract-login",
+    "integration/misuse",
+  ],
 };
 
 const args = process.argv.slice(2);
