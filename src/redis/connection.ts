@@ -3,6 +3,7 @@ import type { RedisClient } from "./client.js";
 import { Deadline } from "./deadline.js";
 import { isFromReplica, isNoScript, isOutcomeUnknown, malformedReply, replicaError, toRedisError } from "./failure.js";
 import { Readiness } from "./readiness.js";
+import { Reconnections } from "./reconnections.js";
 import { type Script, TOO_LATE } from "./script.js";
 import { ServerClock } from "./server-clock.js";
 
@@ -22,6 +23,7 @@ export interface LifeExtension {
 export class RedisConnection {
   readonly #client: RedisClient;
   readonly #readiness: Readiness;
+  readonly #reconnections: Reconnections;
   readonly #timeoutMs: number;
   readonly #clock = new ServerClock();
   #closed = false;
@@ -32,6 +34,7 @@ export class RedisConnection {
   constructor(client: RedisClient, timeoutMs: number) {
     this.#client = client;
     this.#readiness = new Readiness(client);
+    this.#reconnections = new Reconnections(client);
     this.#timeoutMs = timeoutMs;
   }
 
@@ -93,16 +96,24 @@ export class RedisConnection {
 
   /**
    * As `run`, for scripts that recognise their caller by a nonce and do nothing twice: after an unknown outcome (a lost reply)
-   * they are asked once more, in the same time.
+   * they are asked once more, in the same time. So they are when the client has connected anew: without
+   * `autoResendUnfulfilledCommands` a driver never says that a command was lost with its connection.
    */
   async runRecognised<Reply>(script: Script<Reply>, key: string, args: readonly string[]): Promise<Reply> {
     const deadline = this.deadline();
+    // From here on a new connection means that the command went out on one before.
+    if (!this.#closed) await this.#readiness.wait(deadline);
+    const connection = this.#reconnections.next();
     try {
-      return await this.run(script, key, args, deadline);
+      const asked = this.run(script, key, args, deadline).then((reply) => ({ reply }));
+      const answer = await Promise.race([asked, connection.isThere]);
+      if (answer !== undefined) return answer.reply;
     } catch (error) {
       if (!isOutcomeUnknown(error) || deadline.remainingMs === 0) throw error;
-      return await this.run(script, key, args, deadline);
+    } finally {
+      connection.stop();
     }
+    return await this.run(script, key, args, deadline);
   }
 
   async #runOnce<Reply>(
