@@ -40,6 +40,16 @@ export class RedisConnection {
     return this.#client.options?.keyPrefix ?? "";
   }
 
+  /** Whether keys are spread over nodes, so that a command may only name one. */
+  get isClustered(): boolean {
+    return this.#client.isCluster === true;
+  }
+
+  /** The failure behind an error reply that a script passed on as text. */
+  refusal(text: string): RedisError {
+    return this.#failure(new Error(text));
+  }
+
   deadline(): Deadline {
     return new Deadline(this.#timeoutMs);
   }
@@ -82,9 +92,19 @@ export class RedisConnection {
     args: readonly string[],
     deadline: Deadline = this.deadline(),
   ): Promise<Reply> {
-    let reply = await this.#runOnce(script, key, args, deadline);
+    return await this.runOver(script, [key], args, deadline);
+  }
+
+  /** As `run`, over several keys. On a cluster one key may only be given: two could be on different nodes. */
+  async runOver<Reply>(
+    script: Script<Reply>,
+    keys: readonly string[],
+    args: readonly string[],
+    deadline: Deadline,
+  ): Promise<Reply> {
+    let reply = await this.#runOnce(script, keys, args, deadline);
     // The server's clock was stepped, or it is another server's: now it is known, and nothing was done yet.
-    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, key, args, deadline);
+    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, keys, args, deadline);
     if (reply === "too late") throw deadline.tooLateError();
     const decoded = script.decode(Number(reply[0]), reply.slice(1));
     if (decoded === undefined) throw malformedReply(script.name);
@@ -107,7 +127,7 @@ export class RedisConnection {
 
   async #runOnce<Reply>(
     script: Script<Reply>,
-    key: string,
+    keys: readonly string[],
     args: readonly string[],
     deadline: Deadline,
   ): Promise<readonly unknown[] | "too late"> {
@@ -115,13 +135,13 @@ export class RedisConnection {
     if (this.#clock.isDue()) this.#learnClock(deadline).catch(() => undefined);
     const sentAtMs = performance.now();
     const reply = await this.#send(deadline, async (client) => {
-      const keysAndArgs = [key, ...args, String(notAfterMs)];
+      const keysAndArgs = [...keys, ...args, String(notAfterMs)];
       try {
-        return await client.evalsha(script.sha1, 1, ...keysAndArgs);
+        return await client.evalsha(script.sha1, keys.length, ...keysAndArgs);
       } catch (error) {
         // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
         if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
-        return await client.eval(script.lua, 1, ...keysAndArgs);
+        return await client.eval(script.lua, keys.length, ...keysAndArgs);
       }
     });
     if (!Array.isArray(reply)) throw malformedReply(script.name);

@@ -74,7 +74,7 @@ export function parsePayload(payload: string, nowMs: number = Date.now()): Sessi
   if (!isPlainObject(parsed) || !isPlainObject(parsed["cookie"])) return "corrupt";
   const cookie = hydratedCookie(parsed["cookie"], nowMs);
   if (typeof cookie === "string") return cookie;
-  for (const name of Object.keys(parsed)) {
+  for (const name in parsed) {
     if (RESERVED_NAMES.has(name)) delete parsed[name];
   }
   parsed["cookie"] = cookie;

@@ -1,4 +1,6 @@
 import type { RedisConnection } from "../redis/connection.js";
+import type { Deadline } from "../redis/deadline.js";
+import { Gathering } from "./gathering.js";
 import type { Generations } from "./generations.js";
 import type { RecentSessions } from "./recent-sessions.js";
 import { isGeneration, parseRecord, type StoredRecord } from "./record.js";
@@ -17,7 +19,10 @@ export type ReadOutcome =
 
 interface PendingRead {
   readonly sid: string;
-  readonly settle: { resolve(outcome: ReadOutcome): void; reject(error: unknown): void }[];
+  readonly key: string;
+  outcome: ReadOutcome;
+  /** For a read whose user was not known before: the second round trip. */
+  later: Promise<void> | undefined;
 }
 
 /** Sessions per MGET: bounds what one command keeps the server busy with. */
@@ -28,19 +33,17 @@ const CORRUPT: ReadOutcome = { kind: "corrupt" };
 const UNCOUNTED: ReadOutcome = { kind: "uncounted" };
 
 /**
- * Reads sessions and checks them against their users' generations. All reads up to the next `setImmediate` share one MGET
+ * Reads sessions and checks them against their users' generations. All reads of a moment (`Gathering`) share one MGET
  * over the records and the counters they are expected to need. The expectation is only a guess at *which* counter to fetch:
  * the user named in the record decides, and a wrong or missing guess costs one more round trip (record first, then counter:
  * a logout in between is seen).
- *
- * Callers must `await` the returned promise: that is what brings each back into its own async context.
  */
 export class SessionReader {
   readonly #redis: RedisConnection;
   readonly #generations: Generations;
   readonly #recent: RecentSessions;
   readonly #sessionPrefix: string;
-  #pending = new Map<string, PendingRead>();
+  readonly #gathering = new Gathering<PendingRead>(MAX_BATCH, (batch) => this.#readTogether(batch));
 
   constructor(redis: RedisConnection, generations: Generations, recent: RecentSessions, sessionPrefix: string) {
     this.#redis = redis;
@@ -49,60 +52,53 @@ export class SessionReader {
     this.#sessionPrefix = sessionPrefix;
   }
 
-  read(sid: string): Promise<ReadOutcome> {
-    return new Promise<ReadOutcome>((resolve, reject) => {
-      const pending = this.#pending.get(sid);
-      if (pending !== undefined) {
-        pending.settle.push({ resolve, reject });
-        return;
-      }
-      if (this.#pending.size === 0) setImmediate(this.#flush);
-      this.#pending.set(sid, { sid, settle: [{ resolve, reject }] });
-    });
+  async read(sid: string): Promise<ReadOutcome> {
+    const read: PendingRead = { sid, key: this.#sessionPrefix + sid, outcome: ABSENT, later: undefined };
+    await this.#gathering.add(read);
+    if (read.later !== undefined) await read.later;
+    return read.outcome;
   }
 
-  readonly #flush = (): void => {
-    const all = [...this.#pending.values()];
-    this.#pending = new Map();
-    for (let start = 0; start < all.length; start += MAX_BATCH) {
-      const batch = all.slice(start, start + MAX_BATCH);
-      this.#readBatch(batch).catch((error: unknown) => {
-        for (const { settle } of batch) for (const caller of settle) caller.reject(error);
-      });
-    }
-  };
-
-  async #readBatch(batch: readonly PendingRead[]): Promise<void> {
+  async #readTogether(batch: readonly PendingRead[]): Promise<void> {
     const deadline = this.#redis.deadline();
-    const keys = batch.map(({ sid }) => this.#sessionPrefix + sid);
-    const counters = new CounterColumns(keys, this.#generations);
+    const columns = new Columns();
+    for (const { key } of batch) columns.want(key);
     for (const { sid } of batch) {
       const guess = this.#recent.userOf(sid);
-      if (guess !== undefined) counters.want(guess);
+      if (guess !== undefined) columns.want(this.#generations.keyOf(guess));
     }
-    const values = await this.#redis.mget(keys, deadline);
-    counters.fill(values);
+    columns.values = await this.#redis.mget(columns.keys, deadline);
 
-    const open: { readonly read: PendingRead; readonly record: StoredRecord; readonly userText: string }[] = [];
-    const missing = new CounterColumns([], this.#generations);
-    for (const [index, read] of batch.entries()) {
-      const value = values[index] ?? null;
-      const found = value === null ? ABSENT : this.#classify(read.sid, value);
-      if (found.kind !== "live" || found.record.login === undefined) {
-        settleRead(read, found);
-        continue;
-      }
-      const { userText } = found.record.login;
-      if (counters.has(userText)) settleRead(read, judge(found.record, counters.get(userText)));
-      else {
-        missing.want(userText);
-        open.push({ read, record: found.record, userText });
-      }
+    const open: PendingRead[] = [];
+    for (const read of batch) {
+      const value = columns.get(read.key);
+      const found = value === null || value === undefined ? ABSENT : this.#classify(read.sid, value);
+      read.outcome = found;
+      if (found.kind !== "live" || found.record.login === undefined) continue;
+      const counter = columns.get(this.#generations.keyOf(found.record.login.userText));
+      if (counter === undefined) open.push(read);
+      else read.outcome = judge(found.record, counter);
     }
     if (open.length === 0) return;
-    // The callers settled above are not affected by a failure from here on: settling twice does nothing.
-    missing.fill(await this.#redis.mget(missing.keys, deadline));
-    for (const { read, record, userText } of open) settleRead(read, judge(record, missing.get(userText)));
+    // Those above are answered without it: a failure from here on is that of the open ones only.
+    const later = this.#readCounters(open, deadline);
+    for (const read of open) read.later = later;
+  }
+
+  /** The second round trip, for records of users that were not expected. */
+  async #readCounters(open: readonly PendingRead[], deadline: Deadline): Promise<void> {
+    const columns = new Columns();
+    for (const { outcome } of open) columns.want(this.#counterKeyOf(outcome));
+    columns.values = await this.#redis.mget(columns.keys, deadline);
+    for (const read of open) {
+      const { outcome } = read;
+      if (outcome.kind === "live")
+        read.outcome = judge(outcome.record, columns.get(this.#counterKeyOf(outcome)) ?? null);
+    }
+  }
+
+  #counterKeyOf(outcome: ReadOutcome): string {
+    return this.#generations.keyOf(outcome.kind === "live" ? (outcome.record.login?.userText ?? "") : "");
   }
 
   #classify(sid: string, value: string): ReadOutcome {
@@ -113,43 +109,26 @@ export class SessionReader {
   }
 }
 
-/** The counters of one MGET: which users' are in it, at which place, and what came back. */
-class CounterColumns {
-  readonly keys: string[];
-  readonly #generations: Generations;
+/** The keys of one MGET, each once, and what came back. */
+class Columns {
+  readonly keys: string[] = [];
+  values: readonly (string | null)[] = [];
   readonly #columns = new Map<string, number>();
-  #values: readonly (string | null)[] = [];
 
-  constructor(keys: string[], generations: Generations) {
-    this.keys = keys;
-    this.#generations = generations;
+  want(key: string): void {
+    if (this.#columns.has(key)) return;
+    this.#columns.set(key, this.keys.length);
+    this.keys.push(key);
   }
 
-  want(userText: string): void {
-    if (this.#columns.has(userText)) return;
-    this.#columns.set(userText, this.keys.length);
-    this.keys.push(this.#generations.keyOf(userText));
-  }
-
-  fill(values: readonly (string | null)[]): void {
-    this.#values = values;
-  }
-
-  has(userText: string): boolean {
-    return this.#columns.has(userText);
-  }
-
-  get(userText: string): string | null {
-    const column = this.#columns.get(userText);
-    return column === undefined ? null : (this.#values[column] ?? null);
+  /** `undefined` for a key that was not asked for. */
+  get(key: string): string | null | undefined {
+    const column = this.#columns.get(key);
+    return column === undefined ? undefined : (this.values[column] ?? null);
   }
 }
 
 function judge(record: StoredRecord, counter: string | null): ReadOutcome {
   if (!isGeneration(counter)) return UNCOUNTED;
   return { kind: counter === record.login?.generation ? "live" : "stale", record };
-}
-
-function settleRead(read: PendingRead, outcome: ReadOutcome): void {
-  for (const caller of read.settle) caller.resolve(outcome);
 }

@@ -16,6 +16,7 @@ import {
   writtenHead,
   writtenLogin,
 } from "./record.js";
+import { RecordSaver } from "./record-saver.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { deleteRecord } from "./scripts/delete-record.js";
 import { insertRecord } from "./scripts/insert-record.js";
@@ -57,9 +58,11 @@ export interface WriterParts {
 /** Writes sessions so that nothing that has ended comes back and nobody's login is renewed by the way. */
 export class SessionWriter {
   readonly #parts: WriterParts;
+  readonly #saver: RecordSaver;
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
+    this.#saver = new RecordSaver(parts.redis);
   }
 
   /** Saves a snapshot, after all earlier saves of the same object. `stampFor` says how a user that appears is stamped. */
@@ -68,7 +71,7 @@ export class SessionWriter {
     const calledAt = this.#parts.retired.moment;
     return inOrder(binding, async () => {
       if (binding.kind === "foreign") return await overwriteStored(this.#parts, sid, snapshot, deadline);
-      const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
+      const stamp = changesUser(binding, snapshot) ? await this.#stamp(snapshot, stampFor, deadline) : undefined;
       if (stamp === "ended") return "superseded";
       if (binding.kind === "new") {
         const outcome = await this.#insert(sid, binding, snapshot, stamp, deadline);
@@ -150,14 +153,8 @@ export class SessionWriter {
     return reply.at;
   }
 
-  /** How the head changes by what the data now says about its user; `undefined` when it stays. */
-  async #stamp(
-    binding: SessionBinding,
-    { dataUser }: SessionSnapshot,
-    stampFor: StampSource,
-    deadline: Deadline,
-  ): Promise<Stamp | "ended" | undefined> {
-    if (dataUser === binding.dataUser || dataUser === binding.login?.userText) return undefined;
+  /** How the head changes by what the data now says about its user. */
+  async #stamp({ dataUser }: SessionSnapshot, stampFor: StampSource, deadline: Deadline): Promise<Stamp | "ended"> {
     if (dataUser !== undefined) return await stampFor(dataUser, deadline);
     return { head: anonymousHead(newNonce()), login: undefined, confirm: false };
   }
@@ -197,6 +194,9 @@ export class SessionWriter {
     const head = stamp?.head ?? { before: kept, after: "" };
     const login = stamp === undefined ? binding.login : stamp.login;
     const { ttlMs, notAfterMs } = lifetimes.update(snapshot.lifetimeMs, login, stamp?.confirm === true);
+    if (stamp === undefined && !binding.bare && ttlMs !== "" && ttlMs !== "0" && notAfterMs === "") {
+      return await this.#overwrite(sid, binding, snapshot, ttlMs, deadline);
+    }
     const sentAtMs = performance.now();
     const args = [binding.head, binding.bare ? "1" : "", head.before, head.after, snapshot.payload, ttlMs, notAfterMs];
     const [reply, confirmed] = await this.#withConfirmation(
@@ -208,6 +208,24 @@ export class SessionWriter {
     adopt(binding, head, reply.at, stamp, snapshot);
     recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
     return confirmed ? "written" : await this.#withdraw(sid, binding, deadline);
+  }
+
+  /** The plain save: only the payload is new. */
+  async #overwrite(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    ttlMs: string,
+    deadline: Deadline,
+  ): Promise<WriteOutcome> {
+    const { recent, sessionPrefix } = this.#parts;
+    const { head } = binding;
+    const sentAtMs = performance.now();
+    const save = { key: sessionPrefix + sid, head, payload: snapshot.payload, ttlMs, deadline };
+    if (!(await this.#saver.save(save))) return "fenced";
+    adopt(binding, { before: head, after: "" }, "", undefined, snapshot);
+    recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
+    return "written";
   }
 
   /** Sends a write and, for a new stamp, the question whether its generation still holds right behind it. */
@@ -273,6 +291,10 @@ export class SessionWriter {
     }
     return "fenced";
   }
+}
+
+function changesUser(binding: SessionBinding, { dataUser }: SessionSnapshot): boolean {
+  return dataUser !== binding.dataUser && dataUser !== binding.login?.userText;
 }
 
 /** From now on the object stands for the record that was just written. */

@@ -15,9 +15,10 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "stamp-at-save": {
     breaks: "a save writes the generation of the moment into the record",
     file: "src/session/session-writer.ts",
-    search: "const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);",
+    search:
+      "const stamp = changesUser(binding, snapshot) ? await this.#stamp(snapshot, stampFor, deadline) : undefined;",
     replace: `
-      let stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
+      let stamp = changesUser(binding, snapshot) ? await this.#stamp(snapshot, stampFor, deadline) : undefined;
       if (stamp === undefined && binding.kind === "loaded" && binding.login !== undefined) {
         const { userText, at } = binding.login;
         const generation = (await this.#parts.generations.current(userText)) ?? "0";
@@ -28,8 +29,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   "no-compare-and-set": {
     breaks: "a save does not compare the head before it writes",
-    file: "src/session/scripts/update-record.ts",
-    search: "if not has_head(ARGV[1], ARGV[2] == '1') then",
+    file: "src/session/scripts/save-records.ts",
+    search: "if redis.pcall('GETRANGE', key, 0, #head - 1) ~= head then",
     replace: "if false then",
     noticedAs: "revived",
   },
