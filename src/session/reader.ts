@@ -19,14 +19,21 @@ export type ReadOutcome =
 
 interface PendingRead {
   readonly sid: string;
-  readonly key: string;
+  /** Where its record comes back. */
+  row: number;
+  /** The user this session is expected to be of, and the column of that user's counter. */
+  guess: string | undefined;
+  column: number;
   outcome: ReadOutcome;
-  /** For a read whose user was not known before: the second round trip. */
+  /** For a read of a user that was not expected: the second round trip. */
   later: Promise<void> | undefined;
 }
 
-/** Sessions per MGET: bounds what one command keeps the server busy with. */
-const MAX_BATCH = 500;
+/**
+ * Sessions per MGET: bounds what one command keeps the server busy with. Several smaller ones on their way at once let Redis work
+ * on the next while this process works on the last.
+ */
+const MAX_BATCH = 100;
 
 const ABSENT: ReadOutcome = { kind: "absent" };
 const CORRUPT: ReadOutcome = { kind: "corrupt" };
@@ -53,7 +60,7 @@ export class SessionReader {
   }
 
   async read(sid: string): Promise<ReadOutcome> {
-    const read: PendingRead = { sid, key: this.#sessionPrefix + sid, outcome: ABSENT, later: undefined };
+    const read: PendingRead = { sid, row: -1, guess: undefined, column: -1, outcome: ABSENT, later: undefined };
     await this.#gathering.add(read);
     if (read.later !== undefined) await read.later;
     return read.outcome;
@@ -61,23 +68,17 @@ export class SessionReader {
 
   async #readTogether(batch: readonly PendingRead[]): Promise<void> {
     const deadline = this.#redis.deadline();
-    const columns = new Columns();
-    for (const { key } of batch) columns.want(key);
-    for (const { sid } of batch) {
-      const guess = this.#recent.userOf(sid);
-      if (guess !== undefined) columns.want(this.#generations.keyOf(guess));
-    }
-    columns.values = await this.#redis.mget(columns.keys, deadline);
+    const keys = this.#keysOf(batch);
+    const values = await this.#redis.mget(keys, deadline);
 
     const open: PendingRead[] = [];
     for (const read of batch) {
-      const value = columns.get(read.key);
-      const found = value === null || value === undefined ? ABSENT : this.#classify(read.sid, value);
+      const value = values[read.row] ?? null;
+      const found = value === null ? ABSENT : this.#classify(read, value);
       read.outcome = found;
       if (found.kind !== "live" || found.record.login === undefined) continue;
-      const counter = columns.get(this.#generations.keyOf(found.record.login.userText));
-      if (counter === undefined) open.push(read);
-      else read.outcome = judge(found.record, counter);
+      if (found.record.login.userText !== read.guess) open.push(read);
+      else read.outcome = judge(found.record, values[read.column] ?? null);
     }
     if (open.length === 0) return;
     // Those above are answered without it: a failure from here on is that of the open ones only.
@@ -85,47 +86,52 @@ export class SessionReader {
     for (const read of open) read.later = later;
   }
 
+  /** The keys of the records and of the counters that they are expected to need, each once. */
+  #keysOf(batch: readonly PendingRead[]): string[] {
+    const keys: string[] = [];
+    const rows = new Map<string, number>();
+    for (const read of batch) {
+      read.row = rows.get(read.sid) ?? keys.length;
+      if (read.row < keys.length) continue;
+      rows.set(read.sid, read.row);
+      keys.push(this.#sessionPrefix + read.sid);
+    }
+    const columns = new Map<string, number>();
+    for (const read of batch) {
+      read.guess = this.#recent.userOf(read.sid);
+      if (read.guess === undefined) continue;
+      read.column = columns.get(read.guess) ?? keys.length;
+      if (read.column < keys.length) continue;
+      columns.set(read.guess, read.column);
+      keys.push(this.#generations.keyOf(read.guess));
+    }
+    return keys;
+  }
+
   /** The second round trip, for records of users that were not expected. */
   async #readCounters(open: readonly PendingRead[], deadline: Deadline): Promise<void> {
-    const columns = new Columns();
-    for (const { outcome } of open) columns.want(this.#counterKeyOf(outcome));
-    columns.values = await this.#redis.mget(columns.keys, deadline);
+    const users = [...new Set(open.map(userOf))];
+    const counters = await this.#redis.mget(
+      users.map((user) => this.#generations.keyOf(user)),
+      deadline,
+    );
+    const counterOf = new Map(users.map((user, index) => [user, counters[index] ?? null]));
     for (const read of open) {
-      const { outcome } = read;
-      if (outcome.kind === "live")
-        read.outcome = judge(outcome.record, columns.get(this.#counterKeyOf(outcome)) ?? null);
+      if (read.outcome.kind === "live") read.outcome = judge(read.outcome.record, counterOf.get(userOf(read)) ?? null);
     }
   }
 
-  #counterKeyOf(outcome: ReadOutcome): string {
-    return this.#generations.keyOf(outcome.kind === "live" ? (outcome.record.login?.userText ?? "") : "");
-  }
-
-  #classify(sid: string, value: string): ReadOutcome {
+  #classify({ sid, guess }: PendingRead, value: string): ReadOutcome {
     const record = parseRecord(value);
     if (record === undefined) return isTakenMark(value) ? ABSENT : CORRUPT;
-    this.#recent.rememberUser(sid, record.login?.userText);
+    if (record.login?.userText !== guess) this.#recent.rememberUser(sid, record.login?.userText);
     return { kind: "live", record };
   }
 }
 
-/** The keys of one MGET, each once, and what came back. */
-class Columns {
-  readonly keys: string[] = [];
-  values: readonly (string | null)[] = [];
-  readonly #columns = new Map<string, number>();
-
-  want(key: string): void {
-    if (this.#columns.has(key)) return;
-    this.#columns.set(key, this.keys.length);
-    this.keys.push(key);
-  }
-
-  /** `undefined` for a key that was not asked for. */
-  get(key: string): string | null | undefined {
-    const column = this.#columns.get(key);
-    return column === undefined ? undefined : (this.values[column] ?? null);
-  }
+/** The user a record names whose counter is not there yet. */
+function userOf({ outcome }: PendingRead): string {
+  return outcome.kind === "live" ? (outcome.record.login?.userText ?? "") : "";
 }
 
 function judge(record: StoredRecord, counter: string | null): ReadOutcome {
