@@ -69,10 +69,12 @@ export class RedisConnection {
     await this.#readiness.wait(deadline);
   }
 
-  async mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
-    const reply = await this.#send(deadline, (client) => client.mget(keys));
-    if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
-    return reply;
+  mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
+    return this.#send(deadline, async (client) => {
+      const reply = await client.mget(keys);
+      if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
+      return reply;
+    });
   }
 
   /** Deletes a key; true if it was there. */
@@ -86,13 +88,13 @@ export class RedisConnection {
    * unknown outcome and is passed up without a second try. A script that reaches the server after the deadline, sent again by
    * the driver once the connection is back, does nothing.
    */
-  async run<Reply>(
+  run<Reply>(
     script: Script<Reply>,
     key: string,
     args: readonly string[],
     deadline: Deadline = this.deadline(),
   ): Promise<Reply> {
-    return await this.runOver(script, [key], args, deadline);
+    return this.runOver(script, [key], args, deadline);
   }
 
   /** As `run`, over several keys. On a cluster one key may only be given: two could be on different nodes. */

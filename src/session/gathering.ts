@@ -1,3 +1,11 @@
+/** What was gathered in one moment. */
+interface Batch<Item> {
+  readonly items: Item[];
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * Gathers what is asked for in one moment, so that it can share a command. While nothing is on its way, a moment ends with the
  * current step of the event loop (`process.nextTick`): a lone caller waits for nobody. While something is, it lasts until the next
@@ -8,7 +16,7 @@
 export class Gathering<Item> {
   readonly #maxItems: number;
   readonly #send: (items: readonly Item[]) => Promise<void>;
-  #open: { readonly items: Item[]; readonly done: Promise<void> } | undefined;
+  #open: Batch<Item> | undefined;
   #onTheWay = 0;
 
   /** Batches have no more than `maxItems`; a failure of `send` is that of its batch alone. */
@@ -20,29 +28,36 @@ export class Gathering<Item> {
   /** Adds to the current batch; settles as `send` does for it. */
   add(item: Item): Promise<void> {
     if (this.#open === undefined || this.#open.items.length === this.#maxItems) {
-      const items: Item[] = [];
-      const moment = new Promise<void>(this.#onTheWay === 0 ? nextTick : nextImmediate);
-      this.#open = { items, done: moment.then(() => this.#flush(items)) };
+      this.#open = newBatch();
+      if (this.#onTheWay === 0) process.nextTick(this.#flush, this.#open);
+      else setImmediate(this.#flush, this.#open);
     }
     this.#open.items.push(item);
     return this.#open.done;
   }
 
-  async #flush(items: readonly Item[]): Promise<void> {
+  readonly #flush = ({ items, resolve, reject }: Batch<Item>): void => {
     if (this.#open?.items === items) this.#open = undefined;
     this.#onTheWay += 1;
-    try {
-      await this.#send(items);
-    } finally {
-      this.#onTheWay -= 1;
-    }
-  }
+    this.#send(items).then(
+      () => {
+        this.#onTheWay -= 1;
+        resolve();
+      },
+      (error: unknown) => {
+        this.#onTheWay -= 1;
+        reject(error);
+      },
+    );
+  };
 }
 
-function nextTick(resolve: () => void): void {
-  process.nextTick(resolve);
-}
-
-function nextImmediate(resolve: () => void): void {
-  setImmediate(resolve);
+function newBatch<Item>(): Batch<Item> {
+  let resolve: () => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const done = new Promise<void>((onDone, onFailure) => {
+    resolve = onDone;
+    reject = onFailure;
+  });
+  return { items: [], done, resolve, reject };
 }

@@ -3,23 +3,26 @@ import type { Deadline } from "../redis/deadline.js";
 import { Gathering } from "./gathering.js";
 import { type SaveReply, saveRecords } from "./scripts/save-records.js";
 
-/** A payload to be written under a head that stays. */
+/** A payload to be written under a head that stays, and what became of it. */
 export interface RecordSave {
   readonly key: string;
   readonly head: string;
   readonly payload: string;
   readonly ttlMs: string;
   readonly deadline: Deadline;
-}
-
-interface PendingSave {
-  readonly save: RecordSave;
   /** The server's reply, or what kept it from coming. */
   reply: SaveReply | { readonly error: unknown };
 }
 
-/** Saves per command, and their payloads together: bounds what one command keeps the server busy with. */
-const MAX_BATCH = 100;
+export function newSave(key: string, head: string, payload: string, ttlMs: string, deadline: Deadline): RecordSave {
+  return { key, head, payload, ttlMs, deadline, reply: "" };
+}
+
+/**
+ * Saves per command, and their payloads together: bounds what one command keeps the server busy with. Several smaller ones on
+ * their way at once let Redis work on the next while this process works on the last.
+ */
+const MAX_BATCH = 25;
 const MAX_BATCH_CHARACTERS = 262_144;
 /** Saves whose deadlines are this close go together, under the earliest. */
 const DEADLINE_TOLERANCE_MS = 50;
@@ -30,52 +33,53 @@ const DEADLINE_TOLERANCE_MS = 50;
  */
 export class RecordSaver {
   readonly #redis: RedisConnection;
-  readonly #gathering = new Gathering<PendingSave>(MAX_BATCH, (saves) => this.#flush(saves));
+  readonly #gathering = new Gathering<RecordSave>(MAX_BATCH, (saves) => this.#flush(saves));
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
   }
 
-  /** True if written; false if the record has another head by now, or is gone. */
-  async save(save: RecordSave): Promise<boolean> {
-    const pending: PendingSave = { save, reply: "" };
-    await this.#gathering.add(pending);
-    const { reply } = pending;
+  /** Writes it, with all others of the moment. */
+  add(save: RecordSave): Promise<void> {
+    return this.#gathering.add(save);
+  }
+
+  /** Of one that was added: false if the record has another head by now, or is gone. Throws what kept it from being written. */
+  isWritten({ reply }: RecordSave): boolean {
     if (typeof reply === "object") throw reply.error;
     if (reply === "1" || reply === "0") return reply === "1";
     throw this.#redis.refusal(reply);
   }
 
-  async #flush(saves: readonly PendingSave[]): Promise<void> {
+  async #flush(saves: readonly RecordSave[]): Promise<void> {
     await Promise.all(batches(saves, this.#redis.isClustered ? 1 : MAX_BATCH).map((batch) => this.#write(batch)));
   }
 
-  async #write(batch: readonly PendingSave[]): Promise<void> {
+  async #write(batch: readonly RecordSave[]): Promise<void> {
     const keys: string[] = [];
     const args: string[] = [];
     let deadline: Deadline | undefined;
-    for (const { save } of batch) {
+    for (const save of batch) {
       keys.push(save.key);
       args.push(save.head, save.payload, save.ttlMs);
       if (deadline === undefined || save.deadline.endsAtMs < deadline.endsAtMs) deadline = save.deadline;
     }
     try {
       const replies = await this.#redis.runOver(saveRecords, keys, args, deadline ?? this.#redis.deadline());
-      for (const [n, pending] of batch.entries()) pending.reply = replies[n] ?? "";
+      for (const [n, save] of batch.entries()) save.reply = replies[n] ?? "";
     } catch (error) {
-      for (const pending of batch) pending.reply = { error };
+      for (const save of batch) save.reply = { error };
     }
   }
 }
 
 /** In order: what is saved twice in one moment ends as the second says. */
-function batches(saves: readonly PendingSave[], maxSaves: number): PendingSave[][] {
-  const all: PendingSave[][] = [];
-  let batch: PendingSave[] = [];
+function batches(saves: readonly RecordSave[], maxSaves: number): RecordSave[][] {
+  const all: RecordSave[][] = [];
+  let batch: RecordSave[] = [];
   let characters = 0;
-  for (const pending of saves) {
-    const { save } = pending;
-    const first = batch[0]?.save;
+  for (const save of saves) {
+    const [first] = batch;
     const fits =
       batch.length < maxSaves &&
       characters + save.payload.length <= MAX_BATCH_CHARACTERS &&
@@ -85,7 +89,7 @@ function batches(saves: readonly PendingSave[], maxSaves: number): PendingSave[]
       all.push(batch);
       characters = 0;
     }
-    batch.push(pending);
+    batch.push(save);
     characters += save.payload.length;
   }
   return all;
