@@ -49,13 +49,7 @@ const PARTS = {
   },
   saving: {
     mutate: session("session-writer"),
-    tests: [
-      "integration/contract-resave",
-      "integration/lifetimes-touch",
-      "integration/odd-records-bare",
-      "integration/rotate-and-keep",
-      "integration/races-saves",
-    ],
+    tests: ["unit/session-writer-save", "unit/session-writer-touch"],
   },
   redis: {
     mutate: ["src/redis/**/*.ts"],

@@ -11,6 +11,6 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
-    coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
+    coverage: { provider: "v8", include: ["src/**"], exclude: ["src/browser/**"], reporter: ["text-summary", "html"] },
   },
 });

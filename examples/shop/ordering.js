@@ -60,7 +60,11 @@ export function orderRoutes({ store, users, signedIn, tokens, orderDelayMs }) {
       signedIn(async (req, res, { user }) => {
         const typed = typedIn(req);
         const order = check(typed);
-        if (typeof order === "string") return await showForm(req, res, 422, { user, notice: order, ...typed });
+        if (typeof order === "string") {
+          // Nothing was done, so whoever reloads this answer is to see it again.
+          await req.submitToken?.release();
+          return await showForm(req, res, 422, { user, notice: order, ...typed });
+        }
 
         // Here a real shop would talk to the bank. A login that was ended meanwhile orders nothing any more.
         await wait(orderDelayMs);

@@ -4,7 +4,20 @@ function isOwn(url: URL): boolean {
   return url.origin === window.origin;
 }
 
-async function fetchToken(action: string): Promise<string> {
+let firstFetch: Promise<string> | undefined;
+
+/** The session of a visitor who has none yet begins with the first token. The others wait for it, not to get one each. */
+function fetchToken(action: string): Promise<string> {
+  const ask = (): Promise<string> => askEndpoint(action);
+  if (firstFetch !== undefined) return firstFetch.then(ask, ask);
+  firstFetch = ask();
+  firstFetch.catch(() => {
+    firstFetch = undefined;
+  });
+  return firstFetch;
+}
+
+async function askEndpoint(action: string): Promise<string> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), ENDPOINT_TIMEOUT_MS);
   try {

@@ -95,10 +95,13 @@ test("an answer that is no page leaves the button greyed out for a quarter of a 
   await expect.poll(() => looks.at(-1)).toBe("usable usable");
 });
 
-test("a page that comes back from the cache, with the fields as they were, gets a fresh token", async () => {
+test("a page that comes back from the cache, with a used token in it, gets a fresh one", async () => {
   const app = await formApp({ cacheControl: "max-age=600" });
   const { page } = await device();
   await page.goto(`${app.base}/page`);
+  const used = await page.evaluate(async () => (await (await fetch("/submit-token?action=order")).json()).token);
+  app.body = FORM.replace("</form>", `<input type="hidden" name="_submit_token" value="${used}"></form>`);
+  await page.goto(`${app.base}/page?with-token`);
   await page.evaluate(() => Object.assign(window, { isSame: true }));
   await page.click("button");
   await page.waitForURL("**/done");
@@ -106,6 +109,7 @@ test("a page that comes back from the cache, with the fields as they were, gets 
   expect(await page.evaluate(() => "isSame" in window)).toBe(false);
   await page.click("button");
   await page.waitForURL("**/done");
+  expect(app.passed.map(({ body }) => body["_submit_token"] === used)).toEqual([true, false]);
   expect(app.answers).toEqual(["POST 303", "POST 303"]);
 });
 

@@ -62,7 +62,7 @@ test("R-T3: submitTokens.fetch sends a token as header; the form's buttons are g
   expect([app.answers, app.fetched(), problems]).toEqual([["POST 200", "POST 200"], 2, []]);
 });
 
-test("C46: parallel sends have a token each, also without a form", async () => {
+test("C46: parallel sends have a token each, also without a form and of a visitor without a session", async () => {
   const app = await formApp();
   answers(app);
   const { page } = await device();

@@ -119,10 +119,13 @@ describe.each(["the embedded store", "Redis"])("the order form on %s", (place) =
   test("C43: what was wrong can be corrected on the page that says so", async () => {
     const device = await shop.signedIn("alice");
     const note = "For <Ann> & \"Bo\"\nby 'noon'";
-    const page = await send(device, await openForm(device), { item: "jam", quantity: "200", note });
+    const token = await openForm(device);
+    const page = await send(device, token, { item: "jam", quantity: "200", note });
     expect([page.status, noticeOn(page)]).toEqual([422, "How many: a whole number from 1 to 20. Nothing was ordered."]);
     expect(page.text).toContain('<option value="jam" selected>');
     expect(page.text).toContain('value="200"');
+    // A reload sends the same again.
+    expect((await send(device, token, { item: "jam", quantity: "200", note })).status).toBe(422);
     const corrected = await send(device, tokenIn(page), { item: "jam", quantity: "20", note });
     expect(corrected.status).toBe(303);
     expect((await device.follow(corrected)).text).toContain("20 × Orange marmalade");

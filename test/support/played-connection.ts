@@ -5,7 +5,7 @@ export class PlayedConnection {
   readonly values = new Map<string, string>();
   /** What was asked, in order: `mget a b`, `raise-generation key args`, `extend n`. */
   readonly asked: string[] = [];
-  /** What scripts answer, by name; an `Error` fails. */
+  /** What scripts answer, by name; an `Error` fails, a function is asked each time. */
   readonly replies: Record<string, unknown> = {};
   /** How many of the next MGETs or extensions fail, after so many that do not. */
   failing: { after: number } | undefined;
@@ -22,7 +22,8 @@ export class PlayedConnection {
 
   async run(script: { readonly name: string }, key: string, args: readonly string[]): Promise<unknown> {
     this.asked.push([script.name, key, ...args.map((arg) => JSON.stringify(arg))].join(" "));
-    const reply = this.replies[script.name];
+    const played = this.replies[script.name];
+    const reply: unknown = typeof played === "function" ? await played() : played;
     if (reply instanceof Error) throw reply;
     return reply;
   }

@@ -76,7 +76,9 @@ test("G7: a deadline ends what hangs, passes on what does not, and its time only
   await expect(deadline.limit(Promise.reject(new Error("its own")))).rejects.toThrow("its own");
   await expect(deadline.limit(new Promise(() => undefined))).rejects.toBeInstanceOf(RedisError);
   await expect(deadline.limit(new Promise(() => undefined), () => new Error("own"))).rejects.toThrow("own");
-  expect([deadline.remainingMs, new Deadline(0).remainingMs]).toEqual([0, 0]);
+  // Timers may come up to a millisecond early.
+  expect(deadline.remainingMs).toBeLessThan(1);
+  expect(new Deadline(0).remainingMs).toBe(0);
 });
 
 test("C36: the deadline on Redis' clock is never earlier than here", async () => {

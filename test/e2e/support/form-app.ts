@@ -13,6 +13,8 @@ export interface Submission {
 }
 
 export interface FormApp {
+  /** What is in the body of GET /page. */
+  body: string;
   readonly base: string;
   /** Those that passed, in order. */
   readonly passed: readonly Submission[];
@@ -31,7 +33,6 @@ export interface FormApp {
 }
 
 export interface FormAppOptions {
-  /** What is in the body of GET /page. */
   readonly body?: string;
   /** Attributes of the page's `<html>` and of the script's tag. */
   readonly html?: string;
@@ -54,7 +55,7 @@ export async function formApp(options: FormAppOptions = {}): Promise<FormApp> {
   const answers: string[] = [];
   const plain: string[] = [];
   let [fetched, endpointStatus]: [number, number | undefined] = [0, undefined];
-  const app: { handler: FormApp["handler"] } = { handler: (_req, res) => res.redirect(303, "/done") };
+  const app: Pick<FormApp, "body" | "handler"> = { body, handler: (_req, res) => res.redirect(303, "/done") };
   const { base } = await tokenApp({
     before: (shop, tokens) => {
       shop.use((req, res, next) => {
@@ -68,7 +69,7 @@ export async function formApp(options: FormAppOptions = {}): Promise<FormApp> {
       shop.get("/page", (_req, res) => {
         res.set("Cache-Control", cacheControl);
         res.send(`<!doctype html><html ${html}><head><meta charset="utf-8"><title>Page</title>
-<script src="/submit-tokens.js" defer ${script}></script></head><body>${body}</body></html>`);
+<script src="/submit-tokens.js" defer ${script}></script></head><body>${app.body}</body></html>`);
       });
       shop.get("/done", (_req, res) => res.send("<!doctype html><title>Done</title><p>Done"));
       shop.all("/plain", (_req, res) => res.json({}));
