@@ -55,10 +55,10 @@ const PARTS = {
     mutate: ["src/redis/**/*.ts"],
     tests: [
       "unit/redis-failure",
+      "unit/redis-readiness",
+      "unit/redis-connection",
+      "unit/redis-scripts",
       "unit/replicated-connection",
-      "integration/contract-login",
-      "integration/requirements",
-      "integration/lifetimes-touch",
     ],
   },
 };

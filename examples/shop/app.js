@@ -8,6 +8,7 @@ import { adminRoutes } from "./admin.js";
 import { errorHandler, notFound } from "./errors.js";
 import { signedInGuard } from "./guards.js";
 import { orderRoutes } from "./ordering.js";
+import { paymentRoutes } from "./paying.js";
 import { httpsOnly, noStore, sameOriginOnly, securityHeaders } from "./security.js";
 import { ABSOLUTE_TTL_MS, sessionOptions } from "./session.js";
 import { signInRoutes } from "./sign-in.js";
@@ -18,6 +19,7 @@ import { Users } from "./users.js";
  *
  * @typedef {object} Shop
  * @property {GenerationStore} store
+ * @property {import("logout-everywhere").RedisClient} client
  * @property {Users} users
  * @property {ReturnType<typeof signedInGuard>} signedIn
  * @property {ReturnType<typeof sessionOptions>} sessionOptions
@@ -56,6 +58,7 @@ export function createApp({
   /** @type {Shop} */
   const shop = {
     store,
+    client,
     users,
     signedIn: signedInGuard(users),
     sessionOptions: sessionOptions(sessionSecret, isBehindTls),
@@ -77,7 +80,7 @@ export function createApp({
   app.use(session({ store, ...shop.sessionOptions }));
   app.use(express.urlencoded({ extended: false, limit: "8kb" }));
   app.get("/", (_req, res) => res.redirect(303, "/account"));
-  app.use(signInRoutes(shop), accountRoutes(shop), orderRoutes(shop), adminRoutes(shop));
+  app.use(signInRoutes(shop), accountRoutes(shop), orderRoutes(shop), paymentRoutes(shop), adminRoutes(shop));
   app.use(notFound);
   app.use(errorHandler);
   return { app, store };

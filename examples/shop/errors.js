@@ -19,6 +19,28 @@ export class PageError extends Error {
   }
 }
 
+/** What scripts are told, by status. @type {Readonly<Record<number, string>>} */
+const JSON_ERRORS = {
+  400: "malformed",
+  401: "login_required",
+  404: "not_found",
+  405: "method_not_allowed",
+  409: "conflict",
+  413: "too_large",
+  415: "unsupported_media_type",
+  503: "try_again",
+};
+
+/**
+ * True for the addresses of scripts, and where pages and scripts share an address, unless pages are preferred.
+ *
+ * @param {Request} req
+ */
+export function wantsJson(req) {
+  if (/^\/api\//i.test(req.path)) return true;
+  return /^\/payments(?:\/|$)/i.test(req.path) && req.accepts(["json", "html"]) !== "html";
+}
+
 export function notFound() {
   throw new PageError(404, "Not found", "There is no such page in this shop.");
 }
@@ -49,7 +71,8 @@ export function errorHandler(error, req, res, _next) {
     return;
   }
   if (status === 503) res.set("Retry-After", "5");
-  if (req.path.startsWith("/api/")) res.status(status).json({ error: status === 503 ? "try_again" : "refused" });
+  if (wantsJson(req))
+    res.status(status).json({ error: JSON_ERRORS[status] ?? (status >= 500 ? "server_error" : "refused") });
   else sendPage(res, status, errorPage(error, status, res));
 }
 

@@ -43,6 +43,7 @@ function navigation(user) {
   return html`<nav aria-label="Your pages">
 <a href="/account">Account</a>
 <a href="/order">Order</a>
+<a href="/payments">Pay</a>
 ${user.isAdmin && html`<a href="/admin">Admin</a>`}
 </nav>
 <form class="who" method="post" action="/log-out">

@@ -13,7 +13,7 @@ import { randomBytes } from "node:crypto";
  * @property {number | string | undefined} trustProxy TRUST_PROXY: set it if, and only if, a proxy in front ends TLS: how many proxies
  *   there are, or their addresses, as Express' "trust proxy" takes them. Cookies are then sent through https only.
  * @property {number} adminMaxAgeMs ADMIN_MAX_AGE_MS: how old a login may be for the admin pages, 15 minutes by default.
- * @property {number} orderDelayMs ORDER_DELAY_MS: how long placing an order takes, 0 by default; more leaves time for a second click.
+ * @property {number} orderDelayMs ORDER_DELAY_MS: how long an order or a payment takes, 0 by default; more leaves time for a second click.
  */
 
 /**

@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { onTestFinished } from "vitest";
+import { ROOT } from "./build.js";
+import { TOKEN_SECRET } from "./token-app.js";
+
+/** Vite runs the worker's TypeScript on every Node that the package supports. */
+const PROGRAM = `
+import { runnerImport } from "vite";
+await runnerImport("test/support/token-worker.ts", { configFile: false, logLevel: "error" });
+`;
+
+/** Starts token-worker.ts on this database as a process of its own, ended with the test; answers its base URL. */
+export async function startTokenProcess({ port, db }: { port: number; db: number }): Promise<string> {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", PROGRAM], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env["PATH"],
+      REDIS_PORT: String(port),
+      REDIS_DB: String(db),
+      SUBMIT_TOKEN_SECRET: TOKEN_SECRET,
+    },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const gone = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await gone;
+  });
+  let output = "";
+  return await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const listening = /^listening on (\d+)$/m.exec(output);
+      if (listening !== null) resolve(`http://127.0.0.1:${listening[1]}`);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("error", reject);
+    child.once("exit", (code, signal) => reject(new Error(`the worker ended with ${code ?? signal}:\n${output}`)));
+  });
+}
