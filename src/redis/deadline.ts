@@ -26,7 +26,7 @@ export class Deadline {
   limit<T>(promise: Promise<T>, onExpiry: () => Error = () => this.timeoutError()): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let isOpen = true;
-      const expiry = EXPIRIES.add(this.endsAtMs, () => {
+      const expiry = EXPIRIES.add(this.endsAtMs, this.#timeoutMs, () => {
         isOpen = false;
         reject(onExpiry());
       });

@@ -5,6 +5,8 @@ interface Expiry {
   next: Expiry | undefined;
 }
 
+const OVERDUE_MS = 1_000;
+
 /**
  * What is to happen at some time unless it is called off first, as nearly all of it is. One timer serves all of it: a timer of
  * its own for each command would cost as much as a good part of the command. It keeps no process alive: what waits for Redis has a
@@ -15,12 +17,13 @@ export class Expiries {
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
-  /** Calls `expire` at this time of the monotonic clock; answers what calls it off. */
-  add(atMs: number, expire: () => void): Expiry {
+  /** Calls `expire` at this time of the monotonic clock, which is at most `withinMs` away; answers what calls it off. */
+  add(atMs: number, withinMs: number, expire: () => void): Expiry {
     const expiry: Expiry = { atMs, expire, previous: undefined, next: this.#first };
     if (this.#first !== undefined) this.#first.previous = expiry;
     this.#first = expiry;
-    if (atMs < this.#timerAtMs) this.#arm(atMs);
+    // A timer that is long overdue will not come any more: a test has replaced the clock under it.
+    if (atMs < this.#timerAtMs || this.#timerAtMs < atMs - withinMs - OVERDUE_MS) this.#arm(atMs);
     return expiry;
   }
 
