@@ -7,6 +7,8 @@ import { kindOf, misuse } from "../check.js";
 export interface RedisClient {
   /** ioredis' connection state. Commands are sent only while it is `"ready"`; ioredis-mock has none and counts as ready. */
   readonly status?: string;
+  /** True for ioredis' `Cluster`. */
+  readonly isCluster?: boolean;
   readonly options?: { readonly keyPrefix?: string | undefined };
   on(event: string, listener: (...args: unknown[]) => void): unknown;
   removeListener(event: string, listener: (...args: unknown[]) => void): unknown;

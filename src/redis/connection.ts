@@ -43,6 +43,16 @@ export class RedisConnection {
     return this.#client.options?.keyPrefix ?? "";
   }
 
+  /** Whether keys are spread over nodes, so that a command may only name one. */
+  get isClustered(): boolean {
+    return this.#client.isCluster === true;
+  }
+
+  /** The failure behind an error reply that a script passed on as text. */
+  refusal(text: string): RedisError {
+    return this.#failure(new Error(text));
+  }
+
   deadline(): Deadline {
     return new Deadline(this.#timeoutMs);
   }
@@ -62,10 +72,12 @@ export class RedisConnection {
     await this.#readiness.wait(deadline);
   }
 
-  async mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
-    const reply = await this.#send(deadline, (client) => client.mget(keys));
-    if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
-    return reply;
+  mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
+    return this.#send(deadline, async (client) => {
+      const reply = await client.mget(keys);
+      if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
+      return reply;
+    });
   }
 
   /** Deletes a key; true if it was there. */
@@ -79,15 +91,25 @@ export class RedisConnection {
    * unknown outcome and is passed up without a second try. A script that reaches the server after the deadline, sent again by
    * the driver once the connection is back, does nothing.
    */
-  async run<Reply>(
+  run<Reply>(
     script: Script<Reply>,
     key: string,
     args: readonly string[],
     deadline: Deadline = this.deadline(),
   ): Promise<Reply> {
-    let reply = await this.#runOnce(script, key, args, deadline);
+    return this.runOver(script, [key], args, deadline);
+  }
+
+  /** As `run`, over several keys. On a cluster one key may only be given: two could be on different nodes. */
+  async runOver<Reply>(
+    script: Script<Reply>,
+    keys: readonly string[],
+    args: readonly string[],
+    deadline: Deadline,
+  ): Promise<Reply> {
+    let reply = await this.#runOnce(script, keys, args, deadline);
     // The server's clock was stepped, or it is another server's: now it is known, and nothing was done yet.
-    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, key, args, deadline);
+    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, keys, args, deadline);
     if (reply === "too late") throw deadline.tooLateError();
     const decoded = script.decode(Number(reply[0]), reply.slice(1));
     if (decoded === undefined) throw malformedReply(script.name);
@@ -118,7 +140,7 @@ export class RedisConnection {
 
   async #runOnce<Reply>(
     script: Script<Reply>,
-    key: string,
+    keys: readonly string[],
     args: readonly string[],
     deadline: Deadline,
   ): Promise<readonly unknown[] | "too late"> {
@@ -126,13 +148,13 @@ export class RedisConnection {
     if (this.#clock.isDue()) this.#learnClock(deadline).catch(() => undefined);
     const sentAtMs = performance.now();
     const reply = await this.#send(deadline, async (client) => {
-      const keysAndArgs = [key, ...args, String(notAfterMs)];
+      const keysAndArgs = [...keys, ...args, String(notAfterMs)];
       try {
-        return await client.evalsha(script.sha1, 1, ...keysAndArgs);
+        return await client.evalsha(script.sha1, keys.length, ...keysAndArgs);
       } catch (error) {
         // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
         if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
-        return await client.eval(script.lua, 1, ...keysAndArgs);
+        return await client.eval(script.lua, keys.length, ...keysAndArgs);
       }
     });
     if (!Array.isArray(reply)) throw malformedReply(script.name);

@@ -1,4 +1,7 @@
 import { RedisError } from "../errors.js";
+import { Expiries } from "./expiries.js";
+
+const EXPIRIES = new Expiries();
 
 /** A point in time by which an operation must have ended, whatever Redis does. */
 export class Deadline {
@@ -22,14 +25,22 @@ export class Deadline {
    */
   limit<T>(promise: Promise<T>, onExpiry: () => Error = () => this.timeoutError()): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const timer = setTimeout(() => reject(onExpiry()), this.remainingMs);
+      let isOpen = true;
+      const expiry = EXPIRIES.add(this.endsAtMs, this.#timeoutMs, () => {
+        isOpen = false;
+        reject(onExpiry());
+      });
+      const callOff = (): void => {
+        if (isOpen) EXPIRIES.remove(expiry);
+        isOpen = false;
+      };
       promise.then(
         (value) => {
-          clearTimeout(timer);
+          callOff();
           resolve(value);
         },
         (error: unknown) => {
-          clearTimeout(timer);
+          callOff();
           reject(error);
         },
       );

@@ -4,9 +4,18 @@ export interface Ordered {
   tail: Promise<unknown>;
 }
 
-/** Runs a change after all earlier ones of the same thing, whatever becomes of each. */
+/** The tail of something that nobody has changed yet, and of something whose changes have all ended. */
+export const UNTOUCHED: Promise<unknown> = Promise.resolve();
+const DONE: Promise<unknown> = Promise.resolve();
+
+/** Runs a change after all earlier ones of the same thing, whatever becomes of each; at once if there are none. */
 export function inOrder<T>(ordered: Ordered, change: () => Promise<T>): Promise<T> {
-  const done = ordered.tail.then(change);
-  ordered.tail = done.catch(() => undefined);
+  const { tail } = ordered;
+  const done = tail === UNTOUCHED || tail === DONE ? change() : tail.then(change);
+  const end = (): void => {
+    if (ordered.tail === own) ordered.tail = DONE;
+  };
+  const own = done.then(end, end);
+  ordered.tail = own;
   return done;
 }

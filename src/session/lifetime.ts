@@ -41,10 +41,9 @@ export function touchSlackMs(lifetime: number, policy: LifetimePolicy): number {
 }
 
 function timeLeft({ expires, originalMaxAge, maxAge }: CookieLifetime, nowMs: number): number {
-  if (expires instanceof Date || typeof expires === "string") {
-    const left = new Date(expires).getTime() - nowMs;
-    if (!Number.isNaN(left)) return left;
-  }
+  const endMs =
+    expires instanceof Date ? expires.getTime() : typeof expires === "string" ? Date.parse(expires) : Number.NaN;
+  if (!Number.isNaN(endMs)) return endMs - nowMs;
   const age = originalMaxAge ?? maxAge;
   return typeof age === "number" ? age : Number.NaN;
 }

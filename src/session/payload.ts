@@ -24,6 +24,11 @@ const COOKIE_ATTRIBUTES: ReadonlyMap<string, (value: unknown) => boolean> = new 
   ],
 ]);
 
+/** Those that are stored as they are. */
+const PLAIN_ATTRIBUTES: readonly string[] = [...COOKIE_ATTRIBUTES.keys()].filter(
+  (name) => name !== "originalMaxAge" && name !== "expires",
+);
+
 /** The cookie always comes first: it can then be found, and replaced, without reading the data. */
 export const COOKIE_START: string = '{"cookie":';
 
@@ -74,7 +79,7 @@ export function parsePayload(payload: string, nowMs: number = Date.now()): Sessi
   if (!isPlainObject(parsed) || !isPlainObject(parsed["cookie"])) return "corrupt";
   const cookie = hydratedCookie(parsed["cookie"], nowMs);
   if (typeof cookie === "string") return cookie;
-  for (const name of Object.keys(parsed)) {
+  for (const name in parsed) {
     if (RESERVED_NAMES.has(name)) delete parsed[name];
   }
   parsed["cookie"] = cookie;
@@ -109,9 +114,9 @@ function strippedCookie(cookie: unknown): Record<string, unknown> {
     const expires = new Date(data["expires"]);
     if (!Number.isNaN(expires.getTime())) stripped["expires"] = expires.toISOString();
   }
-  for (const name of COOKIE_ATTRIBUTES.keys()) {
+  for (const name of PLAIN_ATTRIBUTES) {
     const value = data[name];
-    if (name === "originalMaxAge" || name === "expires" || value === undefined || value === null) continue;
+    if (value === undefined || value === null) continue;
     if ((name === "httpOnly" && value === true) || (name === "path" && value === "/")) continue;
     stripped[name] = value;
   }

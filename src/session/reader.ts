@@ -1,4 +1,6 @@
 import type { RedisConnection } from "../redis/connection.js";
+import type { Deadline } from "../redis/deadline.js";
+import { Gathering } from "./gathering.js";
 import type { Generations } from "./generations.js";
 import type { RecentSessions } from "./recent-sessions.js";
 import { isGeneration, parseRecord, type StoredRecord } from "./record.js";
@@ -17,30 +19,38 @@ export type ReadOutcome =
 
 interface PendingRead {
   readonly sid: string;
-  readonly settle: { resolve(outcome: ReadOutcome): void; reject(error: unknown): void }[];
+  /** Where its record comes back. */
+  row: number;
+  /** The user this session is expected to be of, and the column of that user's counter. */
+  guess: string | undefined;
+  column: number;
+  outcome: ReadOutcome;
+  /** For a read of a user that was not expected: the second round trip. */
+  later: Promise<void> | undefined;
 }
 
-/** Sessions per MGET: bounds what one command keeps the server busy with. */
-const MAX_BATCH = 500;
+/**
+ * Sessions per MGET: bounds what one command keeps the server busy with. Several smaller ones on their way at once let Redis work
+ * on the next while this process works on the last.
+ */
+const MAX_BATCH = 100;
 
 const ABSENT: ReadOutcome = { kind: "absent" };
 const CORRUPT: ReadOutcome = { kind: "corrupt" };
 const UNCOUNTED: ReadOutcome = { kind: "uncounted" };
 
 /**
- * Reads sessions and checks them against their users' generations. All reads up to the next `setImmediate` share one MGET
+ * Reads sessions and checks them against their users' generations. All reads of a moment (`Gathering`) share one MGET
  * over the records and the counters they are expected to need. The expectation is only a guess at *which* counter to fetch:
  * the user named in the record decides, and a wrong or missing guess costs one more round trip (record first, then counter:
  * a logout in between is seen).
- *
- * Callers must `await` the returned promise: that is what brings each back into its own async context.
  */
 export class SessionReader {
   readonly #redis: RedisConnection;
   readonly #generations: Generations;
   readonly #recent: RecentSessions;
   readonly #sessionPrefix: string;
-  #pending = new Map<string, PendingRead>();
+  readonly #gathering = new Gathering<PendingRead>(MAX_BATCH, (batch) => this.#readTogether(batch));
 
   constructor(redis: RedisConnection, generations: Generations, recent: RecentSessions, sessionPrefix: string) {
     this.#redis = redis;
@@ -49,107 +59,82 @@ export class SessionReader {
     this.#sessionPrefix = sessionPrefix;
   }
 
-  read(sid: string): Promise<ReadOutcome> {
-    return new Promise<ReadOutcome>((resolve, reject) => {
-      const pending = this.#pending.get(sid);
-      if (pending !== undefined) {
-        pending.settle.push({ resolve, reject });
-        return;
-      }
-      if (this.#pending.size === 0) setImmediate(this.#flush);
-      this.#pending.set(sid, { sid, settle: [{ resolve, reject }] });
-    });
+  async read(sid: string): Promise<ReadOutcome> {
+    const read: PendingRead = { sid, row: -1, guess: undefined, column: -1, outcome: ABSENT, later: undefined };
+    await this.#gathering.add(read);
+    if (read.later !== undefined) await read.later;
+    return read.outcome;
   }
 
-  readonly #flush = (): void => {
-    const all = [...this.#pending.values()];
-    this.#pending = new Map();
-    for (let start = 0; start < all.length; start += MAX_BATCH) {
-      const batch = all.slice(start, start + MAX_BATCH);
-      this.#readBatch(batch).catch((error: unknown) => {
-        for (const { settle } of batch) for (const caller of settle) caller.reject(error);
-      });
-    }
-  };
-
-  async #readBatch(batch: readonly PendingRead[]): Promise<void> {
+  async #readTogether(batch: readonly PendingRead[]): Promise<void> {
     const deadline = this.#redis.deadline();
-    const keys = batch.map(({ sid }) => this.#sessionPrefix + sid);
-    const counters = new CounterColumns(keys, this.#generations);
-    for (const { sid } of batch) {
-      const guess = this.#recent.userOf(sid);
-      if (guess !== undefined) counters.want(guess);
-    }
+    const keys = this.#keysOf(batch);
     const values = await this.#redis.mget(keys, deadline);
-    counters.fill(values);
 
-    const open: { readonly read: PendingRead; readonly record: StoredRecord; readonly userText: string }[] = [];
-    const missing = new CounterColumns([], this.#generations);
-    for (const [index, read] of batch.entries()) {
-      const value = values[index] ?? null;
-      const found = value === null ? ABSENT : this.#classify(read.sid, value);
-      if (found.kind !== "live" || found.record.login === undefined) {
-        settleRead(read, found);
-        continue;
-      }
-      const { userText } = found.record.login;
-      if (counters.has(userText)) settleRead(read, judge(found.record, counters.get(userText)));
-      else {
-        missing.want(userText);
-        open.push({ read, record: found.record, userText });
-      }
+    const open: PendingRead[] = [];
+    for (const read of batch) {
+      const value = values[read.row] ?? null;
+      const found = value === null ? ABSENT : this.#classify(read, value);
+      read.outcome = found;
+      if (found.kind !== "live" || found.record.login === undefined) continue;
+      if (found.record.login.userText !== read.guess) open.push(read);
+      else read.outcome = judge(found.record, values[read.column] ?? null);
     }
     if (open.length === 0) return;
-    // The callers settled above are not affected by a failure from here on: settling twice does nothing.
-    missing.fill(await this.#redis.mget(missing.keys, deadline));
-    for (const { read, record, userText } of open) settleRead(read, judge(record, missing.get(userText)));
+    // Those above are answered without it: a failure from here on is that of the open ones only.
+    const later = this.#readCounters(open, deadline);
+    for (const read of open) read.later = later;
   }
 
-  #classify(sid: string, value: string): ReadOutcome {
+  /** The keys of the records and of the counters that they are expected to need, each once. */
+  #keysOf(batch: readonly PendingRead[]): string[] {
+    const keys: string[] = [];
+    const rows = new Map<string, number>();
+    for (const read of batch) {
+      read.row = rows.get(read.sid) ?? keys.length;
+      if (read.row < keys.length) continue;
+      rows.set(read.sid, read.row);
+      keys.push(this.#sessionPrefix + read.sid);
+    }
+    const columns = new Map<string, number>();
+    for (const read of batch) {
+      read.guess = this.#recent.userOf(read.sid);
+      if (read.guess === undefined) continue;
+      read.column = columns.get(read.guess) ?? keys.length;
+      if (read.column < keys.length) continue;
+      columns.set(read.guess, read.column);
+      keys.push(this.#generations.keyOf(read.guess));
+    }
+    return keys;
+  }
+
+  /** The second round trip, for records of users that were not expected. */
+  async #readCounters(open: readonly PendingRead[], deadline: Deadline): Promise<void> {
+    const users = [...new Set(open.map(userOf))];
+    const counters = await this.#redis.mget(
+      users.map((user) => this.#generations.keyOf(user)),
+      deadline,
+    );
+    const counterOf = new Map(users.map((user, index) => [user, counters[index] ?? null]));
+    for (const read of open) {
+      if (read.outcome.kind === "live") read.outcome = judge(read.outcome.record, counterOf.get(userOf(read)) ?? null);
+    }
+  }
+
+  #classify({ sid, guess }: PendingRead, value: string): ReadOutcome {
     const record = parseRecord(value);
     if (record === undefined) return isTakenMark(value) ? ABSENT : CORRUPT;
-    this.#recent.rememberUser(sid, record.login?.userText);
+    if (record.login?.userText !== guess) this.#recent.rememberUser(sid, record.login?.userText);
     return { kind: "live", record };
   }
 }
 
-/** The counters of one MGET: which users' are in it, at which place, and what came back. */
-class CounterColumns {
-  readonly keys: string[];
-  readonly #generations: Generations;
-  readonly #columns = new Map<string, number>();
-  #values: readonly (string | null)[] = [];
-
-  constructor(keys: string[], generations: Generations) {
-    this.keys = keys;
-    this.#generations = generations;
-  }
-
-  want(userText: string): void {
-    if (this.#columns.has(userText)) return;
-    this.#columns.set(userText, this.keys.length);
-    this.keys.push(this.#generations.keyOf(userText));
-  }
-
-  fill(values: readonly (string | null)[]): void {
-    this.#values = values;
-  }
-
-  has(userText: string): boolean {
-    return this.#columns.has(userText);
-  }
-
-  get(userText: string): string | null {
-    const column = this.#columns.get(userText);
-    return column === undefined ? null : (this.#values[column] ?? null);
-  }
+/** The user a record names whose counter is not there yet. */
+function userOf({ outcome }: PendingRead): string {
+  return outcome.kind === "live" ? (outcome.record.login?.userText ?? "") : "";
 }
 
 function judge(record: StoredRecord, counter: string | null): ReadOutcome {
   if (!isGeneration(counter)) return UNCOUNTED;
   return { kind: counter === record.login?.generation ? "live" : "stale", record };
-}
-
-function settleRead(read: PendingRead, outcome: ReadOutcome): void {
-  for (const caller of read.settle) caller.resolve(outcome);
 }

@@ -1,4 +1,5 @@
 import { SESSION_BINDING } from "../http/session-identity.js";
+import { UNTOUCHED } from "./in-order.js";
 import { JSON_GUARD } from "./json-guard.js";
 import { newNonce } from "./nonce.js";
 import type { StoredLogin } from "./record.js";
@@ -77,9 +78,6 @@ export function bindSession(session: object, binding: SessionBinding): void {
   Object.defineProperty(session, "toJSON", JSON_GUARD);
 }
 
-/** The `tail` of a session that nobody has saved yet. */
-export const SETTLED: Promise<unknown> = Promise.resolve();
-
 /** Of a session that has never been stored. */
 export function newBinding(sid: string | undefined): SessionBinding {
   return {
@@ -92,7 +90,7 @@ export function newBinding(sid: string | undefined): SessionBinding {
     dataUser: undefined,
     nonce: undefined,
     readAt: 0,
-    tail: SETTLED,
+    tail: UNTOUCHED,
   };
 }
 
@@ -112,5 +110,5 @@ export function nonceOf(binding: SessionBinding): string {
 
 /** True if a save of this session was at least tried: there may be a record, whatever the answer was. */
 export function mayBeStored(binding: SessionBinding): boolean {
-  return binding.kind !== "new" || binding.tail !== SETTLED;
+  return binding.kind !== "new" || binding.tail !== UNTOUCHED;
 }

@@ -1,6 +1,7 @@
 import type { SessionData } from "express-session";
 import type { RedisConnection } from "../redis/connection.js";
 import type { DataUser } from "./data-user.js";
+import { UNTOUCHED } from "./in-order.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { emptySessionData, parsePayload } from "./payload.js";
 import type { SessionReader } from "./reader.js";
@@ -8,7 +9,7 @@ import type { StoredRecord } from "./record.js";
 import type { SignedOutReason } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { fadeRecord } from "./scripts/fade-record.js";
-import { bindData, SETTLED, type SessionBinding } from "./session-binding.js";
+import { bindData, type SessionBinding } from "./session-binding.js";
 import type { CorruptEvent, StoreEvents } from "./store-events.js";
 
 /** A session that may be used, or why there is none. */
@@ -92,5 +93,5 @@ function loadedBinding(
   readAt: number,
 ): SessionBinding {
   const bare = payload === undefined;
-  return { sid, kind: "loaded", head, bare, login, payload, dataUser, nonce: undefined, readAt, tail: SETTLED };
+  return { sid, kind: "loaded", head, bare, login, payload, dataUser, nonce: undefined, readAt, tail: UNTOUCHED };
 }

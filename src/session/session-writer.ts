@@ -1,5 +1,6 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
+import { CookieReplacer } from "./cookie-replacer.js";
 import { overwriteStored, storedSession } from "./foreign-data.js";
 import type { Generations } from "./generations.js";
 import { inOrder } from "./in-order.js";
@@ -16,14 +17,14 @@ import {
   writtenHead,
   writtenLogin,
 } from "./record.js";
+import { newSave, RecordSaver } from "./record-saver.js";
 import type { RetiredSessions } from "./retired-sessions.js";
 import { deleteRecord } from "./scripts/delete-record.js";
 import { insertRecord } from "./scripts/insert-record.js";
-import { replaceCookie } from "./scripts/replace-cookie.js";
 import { updateRecord } from "./scripts/update-record.js";
 import { nonceOf, type SessionBinding } from "./session-binding.js";
 import type { Stamp } from "./stamp.js";
-import { cookieChange, cookieEnd, onlyCookieDiffers, startsWithCookie, withCookie } from "./stored-cookie.js";
+import { onlyCookieDiffers, startsWithCookie, withCookie } from "./stored-cookie.js";
 import type { SessionToucher } from "./toucher.js";
 
 /** A session as it was at the moment of the call: later changes to the object belong to later saves. */
@@ -41,9 +42,6 @@ export type WriteOutcome = "written" | "extended" | "removed" | "fenced" | "supe
 /** Says how a user who appears in the data is stamped; `"ended"` when a logout has ended the login it would go on from. */
 export type StampSource = (userText: string, deadline: Deadline) => Promise<Stamp | "ended">;
 
-/** Tries to place a changed cookie before giving up to other requests that change it as well. */
-const MAX_COOKIE_TRIES = 3;
-
 export interface WriterParts {
   readonly redis: RedisConnection;
   readonly generations: Generations;
@@ -57,35 +55,60 @@ export interface WriterParts {
 /** Writes sessions so that nothing that has ended comes back and nobody's login is renewed by the way. */
 export class SessionWriter {
   readonly #parts: WriterParts;
+  readonly #saver: RecordSaver;
+  readonly #cookies: CookieReplacer;
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
+    this.#saver = new RecordSaver(parts.redis);
+    this.#cookies = new CookieReplacer(parts);
   }
 
   /** Saves a snapshot, after all earlier saves of the same object. `stampFor` says how a user that appears is stamped. */
   save(sid: string, binding: SessionBinding, snapshot: SessionSnapshot, stampFor: StampSource): Promise<WriteOutcome> {
     const deadline = this.#parts.redis.deadline();
     const calledAt = this.#parts.retired.moment;
-    return inOrder(binding, async () => {
-      if (binding.kind === "foreign") return await overwriteStored(this.#parts, sid, snapshot, deadline);
-      const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
-      if (stamp === "ended") return "superseded";
-      if (binding.kind === "new") {
-        const outcome = await this.#insert(sid, binding, snapshot, stamp, deadline);
-        // destroy() did not wait for this save, and found nothing to delete yet.
-        if (outcome !== "written" || !this.#parts.retired.isRetiredSince(sid, calledAt)) return outcome;
-        await this.deleteHead(sid, binding.head, binding.bare, deadline);
-        return "fenced";
-      }
-      if (stamp !== undefined || snapshot.lifetimeMs === 0) {
-        return await this.#update(sid, binding, snapshot, stamp, deadline);
-      }
-      if (snapshot.payload === binding.payload) return await this.#extend(sid, binding.login, snapshot.lifetimeMs);
-      if (!binding.bare && onlyCookieDiffers(binding.payload, snapshot.payload)) {
-        return await this.#replaceCookie(sid, binding, snapshot, deadline);
-      }
-      return await this.#update(sid, binding, snapshot, undefined, deadline);
+    return inOrder(binding, () => {
+      const isPlain = binding.kind === "loaded" && snapshot.lifetimeMs > 0 && !changesUser(binding, snapshot);
+      return isPlain
+        ? this.#saveData(sid, binding, snapshot, deadline)
+        : this.#saveAnything(sid, binding, snapshot, stampFor, { deadline, calledAt });
     });
+  }
+
+  /** Saves a session that goes on as the same user's. */
+  #saveData(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    deadline: Deadline,
+  ): Promise<WriteOutcome> {
+    if (snapshot.payload === binding.payload) return this.#extend(sid, binding.login, snapshot.lifetimeMs);
+    if (binding.bare) return this.#update(sid, binding, snapshot, undefined, deadline);
+    if (onlyCookieDiffers(binding.payload, snapshot.payload)) {
+      return this.#cookies.replace(sid, binding, snapshot, deadline);
+    }
+    const { ttlMs, notAfterMs } = this.#parts.lifetimes.update(snapshot.lifetimeMs, binding.login, false);
+    if (ttlMs === "" || notAfterMs !== "") return this.#update(sid, binding, snapshot, undefined, deadline);
+    return this.#overwrite(sid, binding, snapshot, ttlMs, deadline);
+  }
+
+  async #saveAnything(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    stampFor: StampSource,
+    { deadline, calledAt }: { readonly deadline: Deadline; readonly calledAt: number },
+  ): Promise<WriteOutcome> {
+    if (binding.kind === "foreign") return await overwriteStored(this.#parts, sid, snapshot, deadline);
+    const stamp = changesUser(binding, snapshot) ? await this.#stamp(snapshot, stampFor, deadline) : undefined;
+    if (stamp === "ended") return "superseded";
+    if (binding.kind === "loaded") return await this.#update(sid, binding, snapshot, stamp, deadline);
+    const outcome = await this.#insert(sid, binding, snapshot, stamp, deadline);
+    // destroy() did not wait for this save, and found nothing to delete yet.
+    if (outcome !== "written" || !this.#parts.retired.isRetiredSince(sid, calledAt)) return outcome;
+    await this.deleteHead(sid, binding.head, binding.bare, deadline);
+    return "fenced";
   }
 
   /** Extends a session's life; if its cookie changed ("remember me"), stores that too and leaves the data alone. */
@@ -104,7 +127,7 @@ export class SessionWriter {
       if (current === undefined) return "fenced";
       const snapshot: SessionSnapshot = { payload: current, lifetimeMs, dataUser: binding.dataUser };
       if (binding.bare) return await this.#update(sid, binding, snapshot, undefined, deadline);
-      return await this.#replaceCookie(sid, binding, snapshot, deadline);
+      return await this.#cookies.replace(sid, binding, snapshot, deadline);
     });
   }
 
@@ -150,14 +173,8 @@ export class SessionWriter {
     return reply.at;
   }
 
-  /** How the head changes by what the data now says about its user; `undefined` when it stays. */
-  async #stamp(
-    binding: SessionBinding,
-    { dataUser }: SessionSnapshot,
-    stampFor: StampSource,
-    deadline: Deadline,
-  ): Promise<Stamp | "ended" | undefined> {
-    if (dataUser === binding.dataUser || dataUser === binding.login?.userText) return undefined;
+  /** How the head changes by what the data now says about its user. */
+  async #stamp({ dataUser }: SessionSnapshot, stampFor: StampSource, deadline: Deadline): Promise<Stamp | "ended"> {
     if (dataUser !== undefined) return await stampFor(dataUser, deadline);
     return { head: anonymousHead(newNonce()), login: undefined, confirm: false };
   }
@@ -210,6 +227,25 @@ export class SessionWriter {
     return confirmed ? "written" : await this.#withdraw(sid, binding, deadline);
   }
 
+  /** The plain save: only the payload is new. */
+  async #overwrite(
+    sid: string,
+    binding: SessionBinding,
+    snapshot: SessionSnapshot,
+    ttlMs: string,
+    deadline: Deadline,
+  ): Promise<WriteOutcome> {
+    const { recent, sessionPrefix } = this.#parts;
+    const { head } = binding;
+    const sentAtMs = performance.now();
+    const save = newSave(sessionPrefix + sid, head, snapshot.payload, ttlMs, deadline);
+    await this.#saver.add(save);
+    if (!this.#saver.isWritten(save)) return "fenced";
+    adopt(binding, { before: head, after: "" }, "", undefined, snapshot);
+    recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
+    return "written";
+  }
+
   /** Sends a write and, for a new stamp, the question whether its generation still holds right behind it. */
   async #withConfirmation<T>(
     write: Promise<T>,
@@ -245,34 +281,10 @@ export class SessionWriter {
     recent.rememberExtension(sid, nowMs, lifetimeMs);
     return "extended";
   }
+}
 
-  async #replaceCookie(
-    sid: string,
-    binding: SessionBinding,
-    snapshot: SessionSnapshot,
-    deadline: Deadline,
-  ): Promise<WriteOutcome> {
-    const { redis, recent, sessionPrefix, lifetimes } = this.#parts;
-    const ttlMs = lifetimes.replacementTtlMs(snapshot.lifetimeMs, binding.login);
-    const prefix = snapshot.payload.slice(0, cookieEnd(snapshot.payload));
-    let stored = binding.payload ?? "";
-    for (let tries = 0; tries < MAX_COOKIE_TRIES; tries += 1) {
-      const change = cookieChange(stored, prefix);
-      if (change === undefined) return "fenced";
-      const sentAtMs = performance.now();
-      const args = [binding.head, change.from, change.to, ttlMs];
-      const reply = await redis.run(replaceCookie, sessionPrefix + sid, args, deadline);
-      if (reply.kind === "differs") {
-        stored = reply.payload;
-        continue;
-      }
-      if (reply.kind === "fenced") return "fenced";
-      binding.payload = snapshot.payload;
-      recent.rememberExtension(sid, sentAtMs, snapshot.lifetimeMs);
-      return "written";
-    }
-    return "fenced";
-  }
+function changesUser(binding: SessionBinding, { dataUser }: SessionSnapshot): boolean {
+  return dataUser !== binding.dataUser && dataUser !== binding.login?.userText;
 }
 
 /** From now on the object stands for the record that was just written. */

@@ -1,42 +1,19 @@
 import type { LifeExtension, RedisConnection } from "../redis/connection.js";
+import { Gathering } from "./gathering.js";
 
 /** Extensions per pipeline. */
 const MAX_BATCH = 500;
 
-interface PendingTouch extends LifeExtension {
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** Extends the lives of sessions; all touches up to the next `setImmediate` share one round trip. */
+/** Extends the lives of sessions; all touches of a moment share one round trip. */
 export class SessionToucher {
-  readonly #redis: RedisConnection;
-  #pending: PendingTouch[] = [];
+  readonly #gathering: Gathering<LifeExtension>;
 
   constructor(redis: RedisConnection) {
-    this.#redis = redis;
+    this.#gathering = new Gathering(MAX_BATCH, (batch) => redis.extend(batch));
   }
 
+  /** A failure fails all touches of the batch. */
   extend(extension: LifeExtension): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      if (this.#pending.length === 0) setImmediate(this.#flush);
-      this.#pending.push({ ...extension, resolve, reject });
-    });
+    return this.#gathering.add(extension);
   }
-
-  readonly #flush = (): void => {
-    const all = this.#pending;
-    this.#pending = [];
-    for (let start = 0; start < all.length; start += MAX_BATCH) {
-      const batch = all.slice(start, start + MAX_BATCH);
-      this.#redis.extend(batch).then(
-        () => {
-          for (const touch of batch) touch.resolve();
-        },
-        (error: unknown) => {
-          for (const touch of batch) touch.reject(error);
-        },
-      );
-    }
-  };
 }

@@ -5,6 +5,7 @@ import { endRecord } from "../../src/session/scripts/end-record.js";
 import { ensureGeneration } from "../../src/session/scripts/ensure-generation.js";
 import { insertRecord } from "../../src/session/scripts/insert-record.js";
 import { raiseGeneration } from "../../src/session/scripts/raise-generation.js";
+import { saveRecords } from "../../src/session/scripts/save-records.js";
 import { takeRecord } from "../../src/session/scripts/take-record.js";
 import { updateRecord } from "../../src/session/scripts/update-record.js";
 import { runs } from "../support/commands.js";
@@ -19,6 +20,7 @@ const SCRIPTS: readonly Script<unknown>[] = [
   ensureGeneration,
   insertRecord,
   raiseGeneration,
+  saveRecords,
   takeRecord,
   updateRecord,
 ];

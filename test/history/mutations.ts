@@ -15,21 +15,23 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "stamp-at-save": {
     breaks: "a save writes the generation of the moment into the record",
     file: "src/session/session-writer.ts",
-    search: "const stamp = await this.#stamp(binding, snapshot, stampFor, deadline);",
+    search: 'const isPlain = binding.kind === "loaded" && snapshot.lifetimeMs > 0 && !changesUser(binding, snapshot);',
     replace: `
-      let stamp = await this.#stamp(binding, snapshot, stampFor, deadline);
-      if (stamp === undefined && binding.kind === "loaded" && binding.login !== undefined) {
-        const { userText, at } = binding.login;
-        const generation = (await this.#parts.generations.current(userText)) ?? "0";
-        const head = { before: userText + "," + generation + ",at=" + at + ";n=" + newNonce() + ",", after: "" };
-        stamp = { head, login: { ...binding.login, generation }, confirm: false };
+      const isPlain = binding.kind === "loaded" && snapshot.lifetimeMs > 0 && !changesUser(binding, snapshot);
+      const { login } = binding;
+      if (isPlain && login !== undefined) {
+        return this.#parts.generations.current(login.userText).then((generation = "0") => {
+          const head = { before: login.userText + "," + generation + ",at=" + login.at + ";n=" + newNonce() + ",", after: "" };
+          const stamp = { head, login: { ...login, generation }, confirm: false };
+          return this.#update(sid, binding, snapshot, stamp, deadline);
+        });
       }`,
     noticedAs: "logged-out-read",
   },
   "no-compare-and-set": {
     breaks: "a save does not compare the head before it writes",
-    file: "src/session/scripts/update-record.ts",
-    search: "if not has_head(ARGV[1], ARGV[2] == '1') then",
+    file: "src/session/scripts/save-records.ts",
+    search: "if redis.pcall('GETRANGE', key, 0, #head - 1) ~= head then",
     replace: "if false then",
     noticedAs: "revived",
   },
@@ -100,8 +102,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "adopt-before-confirm": {
     breaks: "a login puts the new session on the request before it is certain",
     file: "src/session/login-flow.ts",
-    search: "await this.#insertConfirmed(fresh, login);",
-    replace: "this.#parts.exchange.adopt(req, old, fresh); await this.#insertConfirmed(fresh, login);",
+    search: "await this.#insertConfirmed(fresh, newLogin(userText, generation));",
+    replace:
+      "this.#parts.exchange.adopt(req, old, fresh); await this.#insertConfirmed(fresh, newLogin(userText, generation));",
     noticedAs: "failed-login-cookie",
   },
   "others-without-fence": {

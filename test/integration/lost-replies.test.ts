@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { confirmGeneration } from "../../src/session/scripts/confirm-generation.js";
 import { insertRecord } from "../../src/session/scripts/insert-record.js";
+import { saveRecords } from "../../src/session/scripts/save-records.js";
 import { takeRecord } from "../../src/session/scripts/take-record.js";
-import { updateRecord } from "../../src/session/scripts/update-record.js";
 import { sidOf, userOf } from "../support/app.js";
 import { runs } from "../support/commands.js";
 import { warmedUp } from "../support/proxied-app.js";
@@ -76,7 +76,7 @@ for (const isResent of RESENDS) {
     test(`G5: a save meets a broken connection (${circumstances})`, async () => {
       const app = await warmedUp(isResent);
       const device = await app.signedIn("mira");
-      const happened = app.proxy[cut](runs(updateRecord));
+      const happened = app.proxy[cut](runs(saveRecords));
       await device.post("/set/a/1");
       await happened;
       expect(await eventually(async () => app.errors.length === (isResent ? 0 : 1))).toBe(true);

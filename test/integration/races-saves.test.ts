@@ -1,7 +1,7 @@
 import session from "express-session";
 import { expect, test } from "vitest";
 import { insertRecord } from "../../src/session/scripts/insert-record.js";
-import { updateRecord } from "../../src/session/scripts/update-record.js";
+import { saveRecords } from "../../src/session/scripts/save-records.js";
 import { sidOf, testApp, userOf } from "../support/app.js";
 import { freshClient } from "../support/clients.js";
 import { runs } from "../support/commands.js";
@@ -79,7 +79,7 @@ test("G5: a save that is not awaited does not come after the end of its session"
     },
   });
   const device = await signedIn("mira");
-  const update = held.hold(runs(updateRecord));
+  const update = held.hold(runs(saveRecords));
   const tab = device.clone();
   const page = tab.post("/save-and-go");
   await update.arrived;

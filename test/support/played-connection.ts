@@ -12,7 +12,7 @@ export class PlayedConnection {
 
   deleteFailure: Error | undefined;
 
-  readonly deadline = (): object => ({});
+  readonly deadline = (): object => ({ endsAtMs: 2_000 });
 
   async mget(keys: readonly string[]): Promise<(string | null)[]> {
     this.asked.push(["mget", ...keys].join(" "));
@@ -20,8 +20,16 @@ export class PlayedConnection {
     return keys.map((key) => this.values.get(key) ?? null);
   }
 
-  async run(script: { readonly name: string }, key: string, args: readonly string[]): Promise<unknown> {
-    this.asked.push([script.name, key, ...args.map((arg) => JSON.stringify(arg))].join(" "));
+  readonly isClustered = false;
+
+  readonly refusal = (text: string): Error => new Error(text);
+
+  run(script: { readonly name: string }, key: string, args: readonly string[]): Promise<unknown> {
+    return this.runOver(script, [key], args);
+  }
+
+  async runOver(script: { readonly name: string }, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    this.asked.push([script.name, ...keys, ...args.map((arg) => JSON.stringify(arg))].join(" "));
     const played = this.replies[script.name];
     const reply: unknown = typeof played === "function" ? await played() : played;
     if (reply instanceof Error) throw reply;

@@ -89,9 +89,9 @@ test("G7: a failure is passed to all who wait for it, and to nobody who has an a
   expect(half).toMatchObject([{ status: "rejected" }, { status: "fulfilled", value: { kind: "absent" } }]);
 });
 
-test("G1: at most 500 sessions are asked for with one command", async () => {
+test("G1: at most 100 sessions are asked for with one command", async () => {
   const { redis, reader } = played();
-  await Promise.all(Array.from({ length: 1_001 }, (_, index) => reader.read(`s${index}`)));
-  await Promise.all(Array.from({ length: 500 }, (_, index) => reader.read(`s${index}`)));
-  expect(redis.asked.map((command) => command.split(" ").length - 1)).toEqual([500, 500, 1, 500]);
+  await Promise.all(Array.from({ length: 201 }, (_, index) => reader.read(`s${index}`)));
+  await Promise.all(Array.from({ length: 100 }, (_, index) => reader.read(`s${index}`)));
+  expect(redis.asked.map((command) => command.split(" ").length - 1)).toEqual([100, 100, 1, 100]);
 });

@@ -81,6 +81,16 @@ test("G7: a deadline ends what hangs, passes on what does not, and its time only
   expect(new Deadline(0).remainingMs).toBe(0);
 });
 
+test("G7: waiting for a deadline keeps no process alive: what waits for Redis has a socket that does", async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timers();
+  const waiting = new Deadline(30).limit(new Promise(() => undefined));
+  expect(timers()).toBe(before);
+  const keepAlive = setTimeout(() => undefined, 1_000);
+  await expect(waiting).rejects.toBeInstanceOf(RedisError);
+  clearTimeout(keepAlive);
+});
+
 test("C36: the deadline on Redis' clock is never earlier than here", async () => {
   const clock = new ServerClock();
   const deadline = new Deadline(1_000);

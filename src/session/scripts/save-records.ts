@@ -1,0 +1,29 @@
+import { defineScript, type Script } from "../../redis/script.js";
+
+/** What became of one record: written, fenced (another head, or gone), or the error reply of the server. */
+export type SaveReply = "1" | "0" | (string & {});
+
+const LUA = `
+-- save-records: replaces the payloads of records that still have the head they were loaded with (compare-and-set), each for
+-- itself: what becomes of one says nothing of the others. Saves of one moment share one call; on a cluster it has one key.
+-- KEYS[n] session record
+-- ARGV[3n-2] head it must have   ARGV[3n-1] payload   ARGV[3n] time to live, ms
+-- reply {1, for each key: '1' written · '0' the head differs or the record is gone · the server's refusal}
+local reply = {1}
+for n = 1, #KEYS do
+  local key, head = KEYS[n], ARGV[3 * n - 2]
+  if redis.pcall('GETRANGE', key, 0, #head - 1) ~= head then
+    reply[n + 1] = '0'
+  else
+    local set = redis.pcall('SET', key, head .. ARGV[3 * n - 1], 'PX', ARGV[3 * n])
+    reply[n + 1] = set.err or '1'
+  end
+end
+return reply
+`;
+
+export const saveRecords: Script<readonly SaveReply[]> = defineScript<readonly SaveReply[]>({
+  name: "save-records",
+  lua: LUA,
+  decode: (status, replies) => (status === 1 ? replies.map(String) : undefined),
+});
