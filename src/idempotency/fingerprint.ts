@@ -15,7 +15,8 @@ export function fingerprintOf(req: IncomingMessage, option: FingerprintOption | 
   const { originalUrl } = req as { readonly originalUrl?: unknown };
   const [path = "", ...query] = (typeof originalUrl === "string" ? originalUrl : (req.url ?? "")).split("?");
   const pairs = query.join("?").split("&").sort().join("&");
-  return digest(methodOf(req), path, pairs, ...body);
+  // What was overridden on the way is another request than what was not.
+  return digest(methodOf(req), req.method ?? "", path, pairs, ...body);
 }
 
 /** The method on the wire, where a method-override middleware has noted it. */
