@@ -171,7 +171,7 @@ test("G5: what the store knows of a session is on it, and nobody sees it", () =>
   expect(mayBeStored({ ...newBinding("a"), tail: Promise.resolve() })).toBe(true);
 });
 
-test.each([
+test.each<readonly [unknown, string, string]>([
   [undefined, "a request, got undefined", "ERR_INVALID_ARG_TYPE"],
   [null, "a request, got null", "ERR_INVALID_ARG_TYPE"],
   ...[{}, { session: null }, { session: "text" }, { session: {}, sessionID: "a" }].map(
