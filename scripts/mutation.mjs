@@ -66,7 +66,13 @@ const PARTS = {
       "session-binding",
       "session-request",
     ),
-    tests: ["unit/lifetimes", "unit/session-state", "unit/session-writer-touch", "unit/session-writer-save"],
+    tests: [
+      "unit/lifetimes",
+      "unit/session-state",
+      "unit/foreign-data",
+      "unit/session-writer-touch",
+      "unit/session-writer-save",
+    ],
   },
   redis: {
     mutate: ["src/redis/**/*.ts"],
@@ -76,6 +82,7 @@ const PARTS = {
       "unit/redis-connection",
       "unit/redis-scripts",
       "unit/replicated-connection",
+      "unit/replicated-connection-ends",
     ],
   },
 };
