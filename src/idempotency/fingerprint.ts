@@ -40,16 +40,22 @@ function bodyOf(req: IncomingMessage): string[] | undefined {
 function contentOf(body: unknown): [kind: string, content: string] | undefined {
   if (body instanceof Uint8Array) return ["bytes", sha256(body)];
   if (typeof body === "string") return ["text", sha256(body)];
-  return body === undefined ? undefined : ["json", sha256(canonicalJson(body))];
+  const json = body === undefined ? undefined : canonicalJson(body);
+  return json === undefined ? undefined : ["json", sha256(json)];
 }
 
-/** Equal for equal JSON, whatever the order of members and the layout. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) => {
-    if (typeof member !== "object" || member === null || Array.isArray(member)) return member;
-    const entries = Object.entries(member);
-    return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
-  });
+/** Equal for equal JSON, whatever the order of members and the layout; `undefined` if it is nested too deep to be written again. */
+function canonicalJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_name, member: unknown) => {
+      if (typeof member !== "object" || member === null || Array.isArray(member)) return member;
+      const entries = Object.entries(member);
+      return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** A file as multer leaves it: in memory with its bytes, on disk with its name, type and size only. */
