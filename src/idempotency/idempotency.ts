@@ -76,6 +76,8 @@ function isGuarded({ methods }: IdempotencyConfiguration, req: IncomingMessage):
 
 async function handle(parts: Parts, req: IncomingMessage, res: ServerResponse, next: NextFunction): Promise<void> {
   const { config, store } = parts;
+  // Another guard before this one has the key: this one would wait for its own request.
+  if ("idempotency" in req && req.idempotency !== undefined) return process.nextTick(next);
   const request = identify(config, req);
   if (request === "unguarded") return process.nextTick(next);
   if (typeof request === "object" && "error" in request) return void (await refuse(config, request, req, res, next));
