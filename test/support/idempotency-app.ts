@@ -3,6 +3,7 @@ import { type IdempotencyOptions, idempotency } from "../../src/index.js";
 import { type TestApp, type TestAppOptions, testApp } from "./app.js";
 import type { Page } from "./browser.js";
 import { freshClient } from "./clients.js";
+import { type RawPage, rawRequest } from "./raw-request.js";
 
 export interface IdempotencyAppOptions extends TestAppOptions {
   readonly idempotency?: Partial<IdempotencyOptions>;
@@ -41,14 +42,15 @@ export async function idempotencyApp(options: IdempotencyAppOptions = {}): Promi
 }
 
 /** Posts JSON with a key. */
-export function pay(
+export async function pay(
   { base }: { readonly base: string },
   key: string | undefined,
   body: unknown = { amount: 5 },
   options: { readonly path?: string; readonly method?: string; readonly headers?: Record<string, string> } = {},
 ): Promise<Page> {
+  // Not fetch: it hides answers of 407 and sends again after 421.
   const { path = "/pay", method = "POST", headers = {} } = options;
-  return send(new URL(path, base), {
+  const page = await rawRequest(`${base}${path}`, {
     method,
     headers: {
       "content-type": "application/json",
@@ -57,16 +59,12 @@ export function pay(
     },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
+  return asPage(page);
 }
 
-async function send(url: URL, init: RequestInit): Promise<Page> {
-  const response = await fetch(url, { ...init, redirect: "manual" });
-  const text = await response.text();
-  return {
-    status: response.status,
-    text,
-    headers: response.headers,
-    setCookies: response.headers.getSetCookie(),
-    json: () => JSON.parse(text),
-  };
+function asPage({ status, rawHeaders, body }: RawPage): Page {
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  const text = body.toString();
+  return { status, text, headers, setCookies: headers.getSetCookie(), json: () => JSON.parse(text) };
 }

@@ -24,6 +24,8 @@ export async function rawRequest(
   { body, ...options }: RequestOptions & { readonly body?: string | Uint8Array },
 ): Promise<RawPage> {
   const sent = begin(url, options);
+  // Node sends the length of a body by itself, but not with every method.
+  if (body !== undefined) sent.setHeader("Content-Length", Buffer.byteLength(body));
   sent.end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const { statusCode = 0, rawHeaders, headers } = response;
