@@ -36,7 +36,8 @@ export function mayReplay(name: string): boolean {
 
 /** Picks what is replayed from the headers of an answer. */
 export function replayedHeaders(headers: OutgoingHttpHeaders, further: readonly string[]): StoredResponse["headers"] {
-  return [...REPLAYED, ...further].flatMap((name) => {
+  const own = further.filter((name) => !REPLAYED.some((known) => known.toLowerCase() === name.toLowerCase()));
+  return [...REPLAYED, ...own].flatMap((name) => {
     const value = headers[name.toLowerCase()];
     return value === undefined ? [] : [[name, [value].flat().map(String)] as const];
   });
@@ -71,12 +72,13 @@ export function decodeResponse(stored: string): StoredResponse | undefined {
  * it stays as it was. `undefined` for anything that is no JSON object.
  */
 export function withReplayedMark(body: Buffer): Buffer | undefined {
-  const text = body.toString("utf8");
+  // One character per byte: so the bytes come back as they were, in whatever charset that has ASCII in it.
+  const text = body.toString("latin1");
   const end = text.trimEnd().length - 1;
   if (text.trimStart()[0] !== "{" || text[end] !== "}" || !isJson(text)) return undefined;
   const before = text.slice(0, end).trimEnd();
   const separator = before.endsWith("{") ? "" : ",";
-  return Buffer.from(`${before}${separator}"replayed":true${text.slice(before.length)}`);
+  return Buffer.from(`${before}${separator}"replayed":true${text.slice(before.length)}`, "latin1");
 }
 
 function isJson(text: string): boolean {
