@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { RedisConnection } from "../redis/connection.js";
 import { isOutcomeUnknown } from "../redis/failure.js";
+import { RetryLater } from "../redis/retry-later.js";
 import { type ClaimReply, claimKey } from "./scripts/claim-key.js";
 import { completeKey } from "./scripts/complete-key.js";
 import { releaseKey } from "./scripts/release-key.js";
@@ -24,9 +25,11 @@ export interface ClaimStoreParts {
 /** Records of idempotency keys in Redis. All times are Redis'. */
 export class ClaimStore {
   readonly #parts: ClaimStoreParts;
+  readonly #later: RetryLater;
 
   constructor(parts: ClaimStoreParts) {
     this.#parts = parts;
+    this.#later = new RetryLater(parts.redis);
   }
 
   newClaim(name: string): Claim {
@@ -41,7 +44,7 @@ export class ClaimStore {
       return await redis.runRecognised(claimKey, this.#key(claim), args);
     } catch (error) {
       // Nothing runs for it, so nobody is to wait for its lease.
-      if (isOutcomeUnknown(error)) this.release(claim).catch(() => undefined);
+      if (isOutcomeUnknown(error)) this.#later.add(() => this.#release(claim), 0);
       throw error;
     }
   }
@@ -56,16 +59,20 @@ export class ClaimStore {
     return this.#renew(claim, "1");
   }
 
-  /** Stores the answer; false if the key is no longer this run's. */
-  complete(claim: Claim, response: string): Promise<boolean> {
+  /** Stores the answer, if the key is still this run's; when Redis is away, as soon as it is back. */
+  async complete(claim: Claim, response: string): Promise<void> {
     const { redis } = this.#parts;
-    return redis.runRecognised(completeKey, this.#key(claim), [claim.nonce, response]);
+    const store = (): Promise<boolean> => redis.runRecognised(completeKey, this.#key(claim), [claim.nonce, response]);
+    await store().catch(() => this.#later.add(store, response.length));
   }
 
-  /** Frees the key for the next request; false if it is no longer this run's. */
-  release(claim: Claim): Promise<boolean> {
-    const { redis } = this.#parts;
-    return redis.runRecognised(releaseKey, this.#key(claim), [claim.nonce]);
+  /** Frees the key for the next request, if it is still this run's; when Redis is away, as soon as it is back. */
+  async release(claim: Claim): Promise<void> {
+    await this.#release(claim).catch(() => this.#later.add(() => this.#release(claim), 0));
+  }
+
+  #release(claim: Claim): Promise<boolean> {
+    return this.#parts.redis.runRecognised(releaseKey, this.#key(claim), [claim.nonce]);
   }
 
   #renew(claim: Claim, commit: "" | "1"): Promise<boolean> {

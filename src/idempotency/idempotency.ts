@@ -18,7 +18,6 @@ import {
   idempotencyConfiguration,
 } from "./idempotency-options.js";
 import { isKept } from "./keep-policy.js";
-import { PendingAnswers } from "./pending-answers.js";
 import { replay } from "./replay.js";
 import { type IdempotencyControl, Run } from "./run.js";
 import { recordName, scopeOf } from "./scope.js";
@@ -40,7 +39,6 @@ const POLL_MS = 100;
 interface Parts {
   readonly config: IdempotencyConfiguration;
   readonly store: ClaimStore;
-  readonly pending: PendingAnswers;
 }
 
 /**
@@ -62,7 +60,7 @@ export function idempotency(options: IdempotencyOptions): RequestHandler {
   const config = idempotencyConfiguration(options);
   const redis = new RedisConnection(config.client, config.commandTimeoutMs);
   const store = new ClaimStore({ ...config, redis });
-  const parts: Parts = { config, store, pending: new PendingAnswers(store, redis) };
+  const parts: Parts = { config, store };
   return (req, res, next) => {
     if (!isGuarded(config, req)) return next();
     handle(parts, req, res, next).catch((error: unknown) => process.nextTick(next as NextFunction, error));

@@ -1,12 +1,11 @@
 import { IdempotencyError } from "../errors.js";
 import type { Claim, ClaimStore } from "./claim-store.js";
-import type { PendingAnswers } from "./pending-answers.js";
 
 /** `req.idempotency` in a handler that runs: its hold on the key. */
 export interface IdempotencyControl {
   /** Which run under this key it is, from 1: more if earlier ones died before they committed. */
   readonly attempt: number;
-  /** Aborted once the key is no longer this run's (it was too slow, or Redis could not be told in time that it lives). */
+  /** Aborted once the key is no longer this run's, or soon will not be: it took longer than `maxRunMs`, or Redis could not be told in time that it lives. */
   readonly signal: AbortSignal;
   /**
    * The point of no return, written to Redis before it resolves: call it right before the effect. After it, a run that dies is
@@ -26,17 +25,16 @@ export class Run implements IdempotencyControl {
   readonly attempt: number;
   readonly #claim: Claim;
   readonly #store: ClaimStore;
-  readonly #pending: PendingAnswers;
   readonly #abort = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #leaseMs: number;
   readonly #endsAtMs: number;
   #aliveAtMs: number;
   #isCommitted = false;
+  #hasEnded = false;
 
   constructor(parts: {
     readonly store: ClaimStore;
-    readonly pending: PendingAnswers;
     readonly claim: Claim;
     readonly attempt: number;
     readonly leaseMs: number;
@@ -46,7 +44,6 @@ export class Run implements IdempotencyControl {
     this.attempt = parts.attempt;
     this.#claim = parts.claim;
     this.#store = parts.store;
-    this.#pending = parts.pending;
     this.#leaseMs = parts.leaseMs;
     this.#aliveAtMs = parts.claimedAtMs;
     this.#endsAtMs = parts.claimedAtMs + parts.maxRunMs;
@@ -75,13 +72,13 @@ export class Run implements IdempotencyControl {
 
   /** Stores the answer. If Redis is away, it is tried again in the background: the client gets its answer all the same. */
   async complete(response: string): Promise<void> {
-    this.stop();
-    await this.#store.complete(this.#claim, response).catch(() => this.#pending.add(this.#claim, response));
+    this.#end();
+    await this.#store.complete(this.#claim, response);
   }
 
-  /** Nothing was done: the next request with the key runs. */
+  /** Nothing was done: the next request with the key runs. If Redis is away, once it is back. */
   async release(): Promise<void> {
-    this.stop();
+    this.#end();
     await this.#store.release(this.#claim);
   }
 
@@ -92,7 +89,7 @@ export class Run implements IdempotencyControl {
 
   #beat(): void {
     if (performance.now() > this.#endsAtMs) {
-      this.stop();
+      this.#lose();
       return;
     }
     const askedAtMs = performance.now();
@@ -102,13 +99,23 @@ export class Run implements IdempotencyControl {
         else this.#lose();
       },
       () => {
-        if (performance.now() - this.#aliveAtMs > this.#leaseMs) this.#abort.abort();
+        if (performance.now() - this.#aliveAtMs > this.#leaseMs) this.#signalLoss();
       },
     );
   }
 
+  #end(): void {
+    this.#hasEnded = true;
+    this.stop();
+  }
+
   #lose(): void {
     this.stop();
-    this.#abort.abort();
+    this.#signalLoss();
+  }
+
+  /** Not to a handler that has answered: a sign of life may be overtaken by its answer, and then nothing is lost. */
+  #signalLoss(): void {
+    if (!this.#hasEnded) this.#abort.abort();
   }
 }

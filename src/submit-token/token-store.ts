@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { RedisConnection } from "../redis/connection.js";
 import { isOutcomeUnknown } from "../redis/failure.js";
+import { RetryLater } from "../redis/retry-later.js";
 import { commitToken } from "./scripts/commit-token.js";
 import { evictToken } from "./scripts/evict-token.js";
 import { insertToken } from "./scripts/insert-token.js";
@@ -40,9 +41,11 @@ export interface TokenStoreParts {
 /** Tokens in Redis: one key each, and an index per session that caps them. */
 export class TokenStore {
   readonly #parts: TokenStoreParts;
+  readonly #later: RetryLater;
 
   constructor(parts: TokenStoreParts) {
     this.#parts = parts;
+    this.#later = new RetryLater(parts.redis);
   }
 
   /** Stores a token; false if there is one of that text. */
@@ -89,8 +92,8 @@ export class TokenStore {
     try {
       return await redis.runRecognised(spendToken, this.#key(spent.token), [spent.binding, spent.nonce]);
     } catch (error) {
-      // Nothing was done for this token, so as far as Redis can be reached it is to be good again.
-      if (isOutcomeUnknown(error)) this.release(spent).catch(() => undefined);
+      // Nothing was done for this token, so it is to be good again once Redis can be reached.
+      if (isOutcomeUnknown(error)) this.#later.add(() => this.release(spent), 0);
       throw error;
     }
   }
