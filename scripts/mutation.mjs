@@ -89,12 +89,11 @@ const PARTS = {
 PARTS.rest = {
   mutate: ["src/session/**/*.ts", ...Object.values(PARTS).flatMap(({ mutate }) => mutate.map((glob) => `!${glob}`))],
   tests: [
+    "integration/contract-read-request",
     "integration/contract",
     "integration/contract-plain-data",
     "integration/contract-listing",
-    "integration/contract-read-request",
     "integration/contract-login",
-    "integration/misuse",
   ],
 };
 
