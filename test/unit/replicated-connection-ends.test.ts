@@ -176,3 +176,12 @@ test("G8: a client that cannot be copied, a cluster, and a closed store wait for
   });
   expect(shared.copies).toEqual([]);
 });
+
+test("G8: for a caller whose time ran out before his mark was made, nobody waits afterwards", async () => {
+  const { shared, replicated } = played(20);
+  const slow = gate<void>();
+  await expect(replicated.acknowledged(() => slow.answer, 1, 20)).rejects.toMatchObject({ code: "ERR_REDIS_TIMEOUT" });
+  slow.open();
+  await turns();
+  expect(shared.own.count("wait")).toBe(0);
+});
