@@ -54,17 +54,27 @@ export function encodeResponse({ status, headers, body }: StoredResponse): strin
 export function decodeResponse(stored: string): StoredResponse | undefined {
   try {
     const { status, headers, text, base64 } = JSON.parse(stored) as Record<string, unknown>;
-    if (typeof status !== "number" || !Array.isArray(headers)) return undefined;
+    if (!isStatus(status) || !Array.isArray(headers) || !headers.every(isHeader)) return undefined;
     const body =
       typeof text === "string"
         ? Buffer.from(text)
         : typeof base64 === "string"
           ? Buffer.from(base64, "base64")
           : undefined;
-    return { status, headers: headers as unknown as StoredResponse["headers"], body };
+    return { status, headers, body };
   } catch {
     return undefined;
   }
+}
+
+function isStatus(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 200 && value <= 999;
+}
+
+function isHeader(value: unknown): value is readonly [name: string, values: readonly string[]] {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [name, values] = value as readonly unknown[];
+  return typeof name === "string" && Array.isArray(values) && values.every((text) => typeof text === "string");
 }
 
 /**

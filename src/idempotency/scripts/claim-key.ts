@@ -40,7 +40,7 @@ if state == 'done' then
   if not record[7] then return {6} end
   return {2, record[7]}
 end
-if not lease or not attempt then return {6} end
+if state ~= 'running' or not lease or not tonumber(lease) or not attempt or not tonumber(attempt) then return {6} end
 if owner == ARGV[1] then return {1, attempt} end
 local left = tonumber(lease) - now
 if left > 0 then return {3, string.format('%.0f', left)} end
