@@ -80,10 +80,10 @@ async function handle(parts: Parts, req: IncomingMessage, res: ServerResponse, n
   if (request === "unguarded") return process.nextTick(next);
   if (typeof request === "object" && "error" in request) return void (await refuse(config, request, req, res, next));
   const claim = store.newClaim(request.name);
-  const claimedAtMs = performance.now();
   let reply: ClaimReply;
+  let claimedAtMs: number;
   try {
-    reply = await claimOrWait(parts, claim, request.fingerprint);
+    ({ reply, claimedAtMs } = await claimOrWait(parts, claim, request.fingerprint));
   } catch (error) {
     if (!config.failOpen || !(error instanceof RedisError)) throw error;
     hintOnce("Idempotency keys", "Redis cannot be asked, so requests run unguarded (failOpen)");
@@ -138,14 +138,19 @@ function sentKey(config: IdempotencyConfiguration, req: IncomingMessage): SentKe
   return typeof other === "string" ? parseKey(other) : sent;
 }
 
-async function claimOrWait({ config, store }: Parts, claim: Claim, fingerprint: string): Promise<ClaimReply> {
+async function claimOrWait(
+  { config, store }: Parts,
+  claim: Claim,
+  fingerprint: string,
+): Promise<{ readonly reply: ClaimReply; readonly claimedAtMs: number }> {
   const endMs = performance.now() + config.waitMs;
-  let reply = await store.claim(claim, fingerprint);
-  while (reply.kind === "in_progress" && performance.now() < endMs) {
+  while (true) {
+    // Of the claim that succeeds: a lease does not begin with the wait for it.
+    const claimedAtMs = performance.now();
+    const reply = await store.claim(claim, fingerprint);
+    if (reply.kind !== "in_progress" || claimedAtMs >= endMs) return { reply, claimedAtMs };
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    reply = await store.claim(claim, fingerprint);
   }
-  return reply;
 }
 
 /** Puts the run on the request, and sees to it that its answer is stored before it leaves. */
