@@ -20,8 +20,8 @@ const PARTS = {
     static: true,
   },
   reading: {
-    mutate: session("reader", "session-loader", "recent-sessions"),
-    tests: ["unit/reader", "unit/recent-sessions", "unit/session-loader"],
+    mutate: session("gathering", "reader", "session-loader", "recent-sessions"),
+    tests: ["unit/gathering", "unit/reader", "unit/recent-sessions", "unit/session-loader"],
   },
   login: {
     mutate: session(
@@ -48,8 +48,8 @@ const PARTS = {
     tests: ["unit/session-exchange", "unit/logout-journal", "unit/toucher"],
   },
   saving: {
-    mutate: session("session-writer"),
-    tests: ["unit/session-writer-save", "unit/session-writer-touch"],
+    mutate: session("session-writer", "record-saver", "cookie-replacer"),
+    tests: ["unit/record-saver", "unit/session-writer-save", "unit/session-writer-touch"],
   },
   state: {
     mutate: session(
@@ -83,6 +83,7 @@ const PARTS = {
       "unit/redis-scripts",
       "unit/replicated-connection",
       "unit/replicated-connection-ends",
+      "unit/retry-later",
     ],
   },
 };

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { Gathering } from "../../src/session/gathering.js";
+import { Gate } from "../support/gate.js";
+
+/** Gathers numbers; `sent` are the batches, each held until its gate opens. */
+function gathering(maxItems = 3): { gathering: Gathering<number>; sent: number[][]; gates: Gate[] } {
+  const sent: number[][] = [];
+  const gates: Gate[] = [];
+  const made = new Gathering<number>(maxItems, async (items) => {
+    sent.push([...items]);
+    const gate = new Gate();
+    gates.push(gate);
+    await gate.pass();
+  });
+  return { gathering: made, sent, gates };
+}
+
+const tick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("G1: while nothing is on its way, a moment is this step of the event loop", async () => {
+  const { gathering: g, sent, gates } = gathering();
+  const done = [g.add(1), g.add(2)];
+  expect(done[0]).toBe(done[1]);
+  expect(sent).toEqual([]);
+  await tick();
+  expect(sent).toEqual([[1, 2]]);
+  gates[0]?.open();
+  await Promise.all(done);
+  const next = g.add(3);
+  await tick();
+  expect(sent).toEqual([[1, 2], [3]]);
+  gates[1]?.open();
+  await next;
+});
+
+test("G1: while something is, it lasts until the next setImmediate", async () => {
+  const { gathering: g, sent, gates } = gathering();
+  void g.add(1);
+  await tick();
+  void g.add(2);
+  await tick();
+  void g.add(3);
+  expect(sent).toEqual([[1]]);
+  await immediate();
+  expect(sent).toEqual([[1], [2, 3]]);
+  for (const gate of gates) gate.open();
+});
+
+test("G1: a batch has its bound, and the next one is sent in the same moment", async () => {
+  const { gathering: g, sent, gates } = gathering(2);
+  const done = [1, 2, 3, 4, 5].map((item) => g.add(item));
+  await tick();
+  expect(sent).toEqual([[1, 2], [3, 4], [5]]);
+  for (const gate of gates) gate.open();
+  await Promise.all(done);
+});
+
+test("G7: a failure is that of its batch alone, and the gathering goes on", async () => {
+  const failures = [new Error("first"), undefined, undefined];
+  let batches = 0;
+  const g = new Gathering<number>(1, async () => {
+    const failure = failures[batches++];
+    if (failure !== undefined) throw failure;
+  });
+  const [one, two] = await Promise.allSettled([g.add(1), g.add(2)]);
+  expect([one?.status, two?.status]).toEqual(["rejected", "fulfilled"]);
+  const three = g.add(3);
+  await tick();
+  expect(batches).toBe(3);
+  await three;
+});
