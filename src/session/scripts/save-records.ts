@@ -9,17 +9,17 @@ const LUA = `
 -- KEYS[n] session record
 -- ARGV[3n-2] head it must have   ARGV[3n-1] payload   ARGV[3n] time to live, ms
 -- reply {1, for each key: '1' written · '0' the head differs or the record is gone · the server's refusal}
-local reply = {1}
+local saved = {}
 for n = 1, #KEYS do
   local key, head = KEYS[n], ARGV[3 * n - 2]
   if redis.pcall('GETRANGE', key, 0, #head - 1) ~= head then
-    reply[n + 1] = '0'
+    saved[n] = '0'
   else
     local set = redis.pcall('SET', key, head .. ARGV[3 * n - 1], 'PX', ARGV[3 * n])
-    reply[n + 1] = set.err or '1'
+    saved[n] = set.err or '1'
   end
 end
-return reply
+return {1, unpack(saved)}
 `;
 
 export const saveRecords: Script<readonly SaveReply[]> = defineScript<readonly SaveReply[]>({
