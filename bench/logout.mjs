@@ -19,6 +19,7 @@ export async function benchLogout(port) {
   const store = new GenerationStore({ client, commandTimeoutMs: 60_000 });
   const rows = [];
   for (const [ofUser = 0, sessions = 0] of SIZES) {
+    await fillOurs(client, ofUser, sessions);
     const ours = await timed(
       QUICK ? 3 : 21,
       async () => {
@@ -26,6 +27,7 @@ export async function benchLogout(port) {
       },
       () => store.logoutEverywhere("victim"),
     );
+    await client.flushall();
     const set = await timed(
       QUICK ? 1 : 3,
       () => fillSet(client, ofUser),
@@ -59,6 +61,20 @@ async function timed(rounds, prepare, work) {
     times.push(performance.now() - startMs);
   }
   return median(times);
+}
+
+/** @param {Redis} client @param {number} ofUser @param {number} sessions */
+async function fillOurs(client, ofUser, sessions) {
+  for (let start = 0; start < sessions; start += 5_000) {
+    const pipeline = client.pipeline();
+    for (let n = start; n < Math.min(start + 5_000, sessions); n += 1) {
+      const userId = n < ofUser ? "victim" : `user-${n}`;
+      const payload = JSON.stringify({ cookie: { originalMaxAge: 3_600_000 }, cart: [n] });
+      pipeline.set(`session:s${n}`, `${userId},${GENERATION},at=1796077987953,${payload}`, "PX", 3_660_000);
+      pipeline.set(`user_login_age:${userId}`, GENERATION);
+    }
+    await pipeline.exec();
+  }
 }
 
 /** @param {Redis} client @param {number} ofUser @param {number} sessions */

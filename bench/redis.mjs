@@ -24,8 +24,8 @@ export async function startRedis() {
     port,
     version: /Redis version=([0-9.]+)/.exec(output)?.[1] ?? "unknown",
     stop: async () => {
-      const gone = once(child, "exit");
       child.removeAllListeners("exit");
+      const gone = once(child, "exit");
       child.kill();
       await gone;
     },

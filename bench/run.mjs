@@ -2,6 +2,7 @@
 /** `npm run bench [-- part …]`: see README.md in this folder. */
 import { cpus } from "node:os";
 import { benchExpress } from "./express.mjs";
+import { benchGuards, benchLogin } from "./guards.mjs";
 import { benchLogout } from "./logout.mjs";
 import { QUICK } from "./measure.mjs";
 import { benchMemory } from "./memory.mjs";
@@ -12,6 +13,8 @@ const PARTS = {
   store: { title: "The store alone", run: benchStore },
   express: { title: "The whole Express request", run: benchExpress },
   memory: { title: "Bytes per session", run: benchMemory },
+  login: { title: "Logins, the whole Express request", run: benchLogin },
+  guards: { title: "Submit tokens and idempotency keys, the whole Express request", run: benchGuards },
   logout: { title: "Log out everywhere", run: benchLogout },
 };
 
