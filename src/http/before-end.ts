@@ -23,13 +23,28 @@ export function beforeEnd(res: ServerResponse, step: EndStep): void {
     // What is no chunk throws here and now, as without the delay: later nobody could catch it.
     if (!isChunk(args[0])) return end(...args);
     isEnding = true;
-    if (!step.isNeeded()) return end(...args);
-    const chunk = toBuffer(args[0], args[1]);
-    settleHead(res, chunk);
-    const finish = (): void => void end(...args);
-    step.run(chunk).then(finish, finish);
-    return res;
+    try {
+      return step.isNeeded() ? endAfter(res, step, end, args) : end(...args);
+    } catch (error) {
+      // Nothing was sent: whoever catches it is to give another answer.
+      isEnding = false;
+      throw error;
+    }
   }) as typeof res.end;
+}
+
+function endAfter(res: ServerResponse, step: EndStep, end: End, args: unknown[]): ServerResponse {
+  const chunk = toBuffer(args[0], args[1]);
+  settleHead(res, chunk);
+  const { write } = res;
+  // What comes after the end is not part of the answer; let through, it would get in before the last piece.
+  res.write = () => false;
+  const finish = (): void => {
+    res.write = write;
+    end(...args);
+  };
+  step.run(chunk).then(finish, finish);
+  return res;
 }
 
 /** True for what `end()` takes as its first argument. */
@@ -49,8 +64,14 @@ export function toBuffer(chunk: unknown, encoding: unknown): Buffer | undefined 
 function settleHead(res: ServerResponse, chunk: Buffer | undefined): void {
   if (res.headersSent) return;
   const mayHaveBody = res.statusCode >= 200 && res.statusCode !== 204 && res.statusCode !== 304;
-  if (mayHaveBody && !res.hasHeader("Content-Length") && !res.hasHeader("Transfer-Encoding")) {
-    res.setHeader("Content-Length", chunk?.byteLength ?? 0);
+  const isFramed = ["Content-Length", "Transfer-Encoding", "Trailer"].some((name) => res.hasHeader(name));
+  const isOurs = mayHaveBody && !isFramed;
+  if (isOurs) res.setHeader("Content-Length", chunk?.byteLength ?? 0);
+  try {
+    res.writeHead(res.statusCode);
+  } catch (error) {
+    // Not the length of the answer that is given in place of this one.
+    if (isOurs && !res.headersSent) res.removeHeader("Content-Length");
+    throw error;
   }
-  res.writeHead(res.statusCode);
 }
