@@ -6,7 +6,6 @@ import { clientOf, faultyServer } from "../support/faulty-server.js";
 import { Gate } from "../support/gate.js";
 import { idempotencyApp, pay } from "../support/idempotency-app.js";
 import { begin } from "../support/raw-request.js";
-import { eventually } from "../support/records.js";
 
 const IN_PROGRESS = '{"error":"idempotency_in_progress"}';
 const LEASE = { leaseMs: 150 };
@@ -50,23 +49,28 @@ for (const [name, fail] of Object.entries(THROWS)) {
 }
 
 test("C53: a handler that never answers holds the key for maxRunMs and a lease; its signal is aborted, the next one runs", async () => {
+  const gate = new Gate();
   let signal: AbortSignal | undefined;
   const attempts: unknown[] = [];
+  const limits = { leaseMs: 400, maxRunMs: 600 };
   const shop = await idempotencyApp({
-    idempotency: { ...LEASE, maxRunMs: 300 },
-    handler: (req, res) => {
+    idempotency: limits,
+    handler: async (req, res) => {
       attempts.push(req.idempotency?.attempt);
       if (attempts.length > 1) return void res.json({ run: 2 });
       signal = req.idempotency?.signal;
+      await gate.pass();
     },
   });
+  const startMs = performance.now();
   const first = begin(`${shop.base}/pay`, { method: "POST", headers: { "idempotency-key": "key-1" } });
   first.end();
-  expect(await eventually(async () => signal !== undefined)).toBe(true);
-  await sleep(200);
+  await gate.arrived;
   const send = () => pay(shop, "key-1", "", { headers: { "content-length": "0" } });
   expect([(await send()).text, signal?.aborted]).toEqual([IN_PROGRESS, false]);
-  await expect.poll(async () => (await send()).status, { timeout: 2_000, interval: 30 }).toBe(200);
+  await expect.poll(async () => (await send()).status, { timeout: 5_000, interval: 30 }).toBe(200);
+  // Kept alive beyond its first lease, and no longer than it may be.
+  expect(performance.now() - startMs).toBeGreaterThan(limits.maxRunMs);
   expect(signal?.aborted).toBe(true);
   expect([shop.runs(), attempts, (await send()).json()]).toEqual([2, [1, 2], { run: 2, replayed: true }]);
   first.destroy();
@@ -126,21 +130,25 @@ test("C53: the client hangs up while the handler goes on: all of its answer is s
 });
 
 test("C54: a handler slower than its lease keeps the key; replays and renewals do not extend the record's life", async () => {
+  const gate = new Gate();
+  const leaseMs = 300;
   const shop = await idempotencyApp({
-    idempotency: LEASE,
-    handler: (_req, res) => void setTimeout(() => res.json({ run: 1 }), 600),
+    idempotency: { leaseMs },
+    handler: (_req, res) => void gate.pass().then(() => res.json({ run: 1 })),
   });
   const first = pay(shop, "key-1");
-  await sleep(50);
+  await gate.arrived;
   const [record = ""] = await shop.client.keys("idempotency:*");
   let leftMs = await shop.client.pttl(record);
-  for (let round = 0; round < 8; round += 1) {
+  const endMs = performance.now() + 3 * leaseMs;
+  while (performance.now() < endMs) {
     await sleep(50);
     expect((await pay(shop, "key-1")).text).toBe(IN_PROGRESS);
     const nowMs = await shop.client.pttl(record);
     expect(nowMs).toBeLessThan(leftMs);
     leftMs = nowMs;
   }
+  gate.open();
   expect([(await first).text, shop.runs()]).toEqual(['{"run":1}', 1]);
   expect((await pay(shop, "key-1")).text).toBe('{"run":1,"replayed":true}');
 });
