@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { kindOf, misuse } from "../check.js";
 import { digest } from "../digest.js";
 
 /** The `fingerprint` option: from a request to what makes its body the same as another's. */
@@ -10,7 +11,7 @@ export type FingerprintOption = (req: never) => string | Uint8Array;
  * request has a body that nothing here can read: it is never taken for an empty one.
  */
 export function fingerprintOf(req: IncomingMessage, option: FingerprintOption | undefined): string | undefined {
-  const body = option === undefined ? bodyOf(req) : ["custom", sha256(option(req as never))];
+  const body = option === undefined ? bodyOf(req) : ["custom", sha256(customText(option(req as never)))];
   if (body === undefined) return undefined;
   const { originalUrl } = req as { readonly originalUrl?: unknown };
   const [path = "", ...query] = (typeof originalUrl === "string" ? originalUrl : (req.url ?? "")).split("?");
@@ -44,18 +45,31 @@ function contentOf(body: unknown): [kind: string, content: string] | undefined {
   return json === undefined ? undefined : ["json", sha256(json)];
 }
 
-/** Equal for equal JSON, whatever the order of members and the layout; `undefined` if it is nested too deep to be written again. */
+/** Equal for equal JSON, whatever the order of members and the layout; `undefined` if it cannot be written, or not all of it. */
 function canonicalJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, (_name, member: unknown) => {
+      if (typeof member === "bigint") return `${member}n`;
       if (typeof member !== "object" || member === null || Array.isArray(member)) return member;
       const entries = Object.entries(member);
+      if (entries.length === 0 && !isPlain(member)) throw new TypeError("what is in it cannot be seen");
       return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
     });
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
+  } catch {
+    // Nested too deep, or in circles, or not data.
+    return undefined;
   }
+}
+
+/** Not so a `Map` or a `FormData`, which as JSON would be empty. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function customText(text: unknown): string | Uint8Array {
+  if (typeof text === "string" || text instanceof Uint8Array) return text;
+  throw misuse(`idempotency: fingerprint: expected text or bytes, got ${kindOf(text)}`, "ERR_INVALID_ARG_TYPE");
 }
 
 /** A file as multer leaves it: in memory with its bytes, on disk with its name, type and size only. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import { kindOf } from "../check.js";
 import { digest } from "../digest.js";
+import { hintOnce } from "../http/hints.js";
 import { identityOf, isKnownSession, sessionOf } from "../http/session-identity.js";
 
 /** The `scope` option: from a request to whoever its keys belong to. */
@@ -10,8 +12,13 @@ export type ScopeOption = (req: never) => string | undefined;
  * nobody can be told from anybody else: strangers never share a scope.
  */
 export function scopeOf(req: IncomingMessage, option: ScopeOption | undefined): readonly string[] | undefined {
-  const stated = option?.(req as never);
-  if (typeof stated === "string" && stated !== "") return ["stated", stated];
+  const stated: unknown = option?.(req as never) ?? "";
+  if (typeof stated !== "string") {
+    // Never another scope in its place: it would not be the one that was meant.
+    hintOnce("Idempotency keys", `the scope option gave ${kindOf(stated)}; expected text or undefined`);
+    return undefined;
+  }
+  if (stated !== "") return ["stated", stated];
   const found = sessionOf(req);
   if (found === undefined) return undefined;
   const [user] = identityOf(found.session);
