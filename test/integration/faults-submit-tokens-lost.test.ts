@@ -20,7 +20,7 @@ for (const isResent of [true, false]) {
         const happened = proxy[fault](runs(script));
         const page = await device.get("/token");
         await happened;
-        expect(isResent ? [200] : [200, 503]).toContain(page.status);
+        expect(page.status).toBe(isResent ? 200 : 503);
         if (page.status === 503) expect(page.json()).toEqual({ code: "ERR_REDIS_TIMEOUT" });
         const token = page.status === 200 ? page.text : await tokenFor(device);
         expect((await submit(device, token)).text).toBe('{"ok":true}');
@@ -106,21 +106,3 @@ test("R-T4: without re-sending, a connection that stays down past the deadline: 
   expect((await submit(device, token)).text).toBe(DUPLICATE);
   expect(shop.runs()).toBe(2);
 });
-
-for (const fault of ["cutAfter", "cutBefore"] as const) {
-  test(`R-T4: without re-sending, a connection that is cut once (${fault}) does not lose the one real submit`, async () => {
-    const { proxy, proxied, client } = await proxiedClient({ autoResendUnfulfilledCommands: false });
-    const shop = await tokenApp({ store: { client }, tokens: { client: proxied, commandTimeoutMs: 5_000 } });
-    const device = shop.browser();
-    await submit(device, await tokenFor(device));
-    const token = await tokenFor(device);
-    const happened = proxy[fault](runs(spendToken, token));
-    const startedAtMs = performance.now();
-    const page = await submit(device, token);
-    await happened;
-    expect([page.status, shop.runs()]).toEqual([200, 2]);
-    expect(performance.now() - startedAtMs).toBeLessThan(4_000);
-    expect((await submit(device, token)).text).toBe(DUPLICATE);
-    expect(shop.runs()).toBe(2);
-  });
-}
