@@ -17,6 +17,7 @@ export default defineConfig({
   ...main,
   test: {
     ...main.test,
+    isolate: true,
     include: names.map((name) => `test/${name}.test.ts`),
     globalSetup: ["test/support/mutation-server.ts"],
     setupFiles: ["test/support/mutation-reset.ts"],

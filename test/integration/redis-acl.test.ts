@@ -21,7 +21,7 @@ test("docs: none of the commands in that ACL can be left out", async () => {
     const { denied } = await runAllAs(RULES.filter((rule) => rule !== command));
     expect(denied, `without ${command}`).not.toEqual([]);
   }
-});
+}, 60_000);
 
 test("docs: that ACL user can touch nothing but the store's keys", async () => {
   const { client } = await runAllAs(RULES);

@@ -15,15 +15,18 @@ const SETTINGS = {
   node10: { module: "commonjs", moduleResolution: "node10", files: ["types.ts"] },
 };
 
-/** Oldest, newest and next; the older compiler once, for what it objects to does not depend on the client. */
+/**
+ * Oldest, newest and next; the older compiler once, for what it objects to does not depend on the client. How modules are found
+ * does not depend on the client either, so one pair covers that for each compiler.
+ */
 const COMBINATIONS = [
-  { ioredis: "5.8", compiler: "TypeScript 6.0" },
-  { ioredis: "5.11", compiler: "TypeScript 6.0" },
-  { ioredis: "6.0", compiler: "TypeScript 6.0" },
-  { ioredis: "5.11", compiler: "TypeScript 5.9" },
+  { ioredis: "5.8", compiler: "TypeScript 6.0", settings: ["bundler"] },
+  { ioredis: "5.11", compiler: "TypeScript 6.0", settings: Object.keys(SETTINGS) },
+  { ioredis: "6.0", compiler: "TypeScript 6.0", settings: ["bundler"] },
+  { ioredis: "5.11", compiler: "TypeScript 5.9", settings: Object.keys(SETTINGS) },
 ];
 
-describe.each(COMBINATIONS)("with ioredis $ioredis, $compiler", ({ ioredis, compiler }) => {
+describe.each(COMBINATIONS)("with ioredis $ioredis, $compiler", ({ ioredis, compiler, settings: compiled }) => {
   const isOlder = compiler !== "TypeScript 6.0";
   let project: ConsumerProject;
 
@@ -35,14 +38,17 @@ describe.each(COMBINATIONS)("with ioredis $ioredis, $compiler", ({ ioredis, comp
 
   afterAll(() => project?.dispose());
 
-  test.each(Object.entries(SETTINGS))("an application compiles under %s", async (name, { files, ...settings }) => {
-    const options: Record<string, unknown> = { ...STRICT, ...settings };
-    // TypeScript 6 wants node10 confirmed; older ones refuse the confirmation.
-    if (!isOlder) options["ignoreDeprecations"] = "6.0";
-    const config = `tsconfig.${name.replaceAll(/\W+/g, "-")}.json`;
-    project.write(config, JSON.stringify({ compilerOptions: options, files }));
-    await project.node(process.execPath, [isOlder ? "node_modules/typescript/bin/tsc" : OWN_TSC, "-p", config]);
-  });
+  test.each(Object.entries(SETTINGS).filter(([name]) => compiled.includes(name)))(
+    "an application compiles under %s",
+    async (name, { files, ...settings }) => {
+      const options: Record<string, unknown> = { ...STRICT, ...settings };
+      // TypeScript 6 wants node10 confirmed; older ones refuse the confirmation.
+      if (!isOlder) options["ignoreDeprecations"] = "6.0";
+      const config = `tsconfig.${name.replaceAll(/\W+/g, "-")}.json`;
+      project.write(config, JSON.stringify({ compilerOptions: options, files }));
+      await project.node(process.execPath, [isOlder ? "node_modules/typescript/bin/tsc" : OWN_TSC, "-p", config]);
+    },
+  );
 });
 
 describe("the declarations", () => {
