@@ -7,6 +7,7 @@ import { benchLogout } from "./logout.mjs";
 import { QUICK } from "./measure.mjs";
 import { benchMemory } from "./memory.mjs";
 import { startRedis } from "./redis.mjs";
+import { benchScale } from "./scale.mjs";
 import { benchStore } from "./store.mjs";
 
 const PARTS = {
@@ -16,6 +17,7 @@ const PARTS = {
   login: { title: "Logins, the whole Express request", run: benchLogin },
   guards: { title: "Submit tokens and idempotency keys, the whole Express request", run: benchGuards },
   logout: { title: "Log out everywhere", run: benchLogout },
+  scale: { title: "More and more users", run: benchScale },
 };
 
 const named = process.argv.slice(2);

@@ -47,8 +47,9 @@ export function sampleCookie(maxAgeMs = 3_600_000) {
  *
  * @param {number} port
  * @param {number} sessions
+ * @param {{ theirs?: boolean }} [sides] whether connect-redis gets its own as well
  */
-export async function fill(port, sessions) {
+export async function fill(port, sessions, { theirs: isBoth = true } = {}) {
   const client = new Redis(port, "127.0.0.1");
   const generation = "1796077988663367";
   for (let start = 0; start < sessions; start += 1_000) {
@@ -62,7 +63,7 @@ export async function fill(port, sessions) {
       };
       const ours = { cookie: { originalMaxAge: cookie.originalMaxAge }, ...sampleData(n) };
       const head = `user-${n},${generation},at=1796077987953;n=${String(n).padStart(12, "A")},`;
-      pipeline.set(`sess:s${n}`, JSON.stringify(theirs), "EX", 3_600);
+      if (isBoth) pipeline.set(`sess:s${n}`, JSON.stringify(theirs), "EX", 3_600);
       pipeline.set(`session:s${n}`, head + JSON.stringify(ours), "PX", 3_660_000);
       pipeline.set(`user_login_age:user-${n}`, generation);
     }
