@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AttackedShop, attackedShop, withMember } from "../support/attacked-shop.js";
 import type { Browser } from "../support/browser.js";
 import { BUILD_TIMEOUT_MS } from "../support/build.js";
-import { type ExampleApp, freshRedisUrl, startExampleApp } from "../support/example-app.js";
+import { type ExampleApp, shopBehindProxy } from "../support/example-app.js";
 import {
   type Answer,
   cookieOf,
@@ -15,7 +14,6 @@ import {
   paymentsOf,
   sendRaw,
 } from "../support/payments.js";
-import { startProxy } from "../support/tcp-proxy.js";
 
 let attacked: AttackedShop;
 let shop: ExampleApp;
@@ -277,14 +275,7 @@ describe("R-I7", () => {
   });
 
   test("R-I7: no error shows internals while Redis is away, at the claim or before it", async () => {
-    const { port, db } = await freshRedisUrl();
-    const redis = new Redis({ port, db });
-    const proxy = await startProxy(port);
-    const lonely = await startExampleApp({ REDIS_URL: `redis://127.0.0.1:${proxy.port}/${db}` });
-    onTestFinished(async () => {
-      redis.disconnect();
-      await lonely.stop();
-    });
+    const { shop: lonely, proxy, redis } = await shopBehindProxy();
     const bob = await lonely.signedIn("bob");
     const key = randomUUID();
     const stuck = proxy.hold((words) => words.some((word) => word.startsWith("idempotency:")));

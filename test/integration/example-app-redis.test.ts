@@ -1,35 +1,12 @@
-import { Redis } from "ioredis";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Page } from "../support/browser.js";
 import { BUILD_TIMEOUT_MS, ensureBuilt } from "../support/build.js";
-import {
-  accountOf,
-  type ExampleApp,
-  freshRedisUrl,
-  isSignInPage,
-  noticeOn,
-  PASSWORDS,
-  signIn,
-  startExampleApp,
-} from "../support/example-app.js";
-import { type CommandTest, startProxy, type TcpProxy } from "../support/tcp-proxy.js";
+import { accountOf, isSignInPage, noticeOn, PASSWORDS, shopBehindProxy, signIn } from "../support/example-app.js";
+import type { CommandTest, TcpProxy } from "../support/tcp-proxy.js";
 
 const ALICE = "user_login_age:100";
 
 beforeAll(ensureBuilt, BUILD_TIMEOUT_MS);
-
-/** A shop that reaches Redis through a proxy; `redis` goes there directly. */
-async function shopBehindProxy(): Promise<{ shop: ExampleApp; proxy: TcpProxy; redis: Redis }> {
-  const { port, db } = await freshRedisUrl();
-  const redis = new Redis(port, "127.0.0.1", { db });
-  const proxy = await startProxy(port);
-  const shop = await startExampleApp({ REDIS_URL: `redis://127.0.0.1:${proxy.port}/${db}` });
-  onTestFinished(async () => {
-    await shop.stop();
-    redis.disconnect();
-  });
-  return { shop, proxy, redis };
-}
 
 /** The n-th command from now on that names Alice's counter. */
 function nthAboutAlice(nth: number): CommandTest {

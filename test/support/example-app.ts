@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { Redis } from "ioredis";
+import { onTestFinished } from "vitest";
 import { Browser, type Page } from "./browser.js";
 import { ensureBuilt, ROOT } from "./build.js";
 import { freshDatabase } from "./clients.js";
+import { startProxy, type TcpProxy } from "./tcp-proxy.js";
 
 /** The example shop as a process of its own, on a free port. */
 export interface ExampleApp {
@@ -83,6 +86,19 @@ async function baseUrl(child: ChildProcess, output: () => string): Promise<strin
 export async function freshRedisUrl(): Promise<{ url: string; port: number; db: number }> {
   const { port, db } = await freshDatabase();
   return { url: `redis://127.0.0.1:${port}/${db}`, port, db };
+}
+
+/** A shop that reaches Redis through a proxy; `redis` goes there directly. */
+export async function shopBehindProxy(): Promise<{ shop: ExampleApp; proxy: TcpProxy; redis: Redis }> {
+  const { port, db } = await freshRedisUrl();
+  const redis = new Redis(port, "127.0.0.1", { db });
+  const proxy = await startProxy(port);
+  const shop = await startExampleApp({ REDIS_URL: `redis://127.0.0.1:${proxy.port}/${db}` });
+  onTestFinished(async () => {
+    await shop.stop();
+    redis.disconnect();
+  });
+  return { shop, proxy, redis };
 }
 
 export function signIn(device: Browser, name: string, password?: string): Promise<Page> {
