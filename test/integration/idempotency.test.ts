@@ -141,7 +141,7 @@ test("R-I4: with waitMs the other waits for the stored answer; after that time i
   expect([(await running).status, short.runs()]).toEqual([200, 1]);
 });
 
-test("R-I2, R-I5, R-I8: ten repeats of a payment leave one, with the first answer marked as replayed", async () => {
+test("R-I2, R-I8, R-I5: ten repeats of a payment leave one, with the first answer marked as replayed", async () => {
   const shop = await idempotencyApp();
   const first = await pay(shop, "key-1", { amount: 5 });
   expect(first.status).toBe(201);
