@@ -4,8 +4,9 @@ export default defineConfig({
   root: new URL("..", import.meta.url).pathname,
   test: {
     include: ["test/{unit,integration}/**/*.test.ts"],
-    // Servers that fail, processes against each other and the example shop: `npm run test:faults` and `test:example`, parts of .ci/run.
-    exclude: ["test/integration/{faults-*,history,example-app*}.test.ts"],
+    // Servers that fail, clusters, processes against each other and the example shop: `npm run test:faults`, `test:cluster` and
+    // `test:example`, parts of .ci/run.
+    exclude: ["test/integration/{faults-*,cluster-*,sentinel-*,history,example-app*}.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

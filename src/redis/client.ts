@@ -9,7 +9,7 @@ export interface RedisClient {
   readonly status?: string;
   /** True for ioredis' `Cluster`. */
   readonly isCluster?: boolean;
-  readonly options?: { readonly keyPrefix?: string | undefined };
+  readonly options?: RedisClientOptions;
   on(event: string, listener: (...args: unknown[]) => void): unknown;
   removeListener(event: string, listener: (...args: unknown[]) => void): unknown;
   connect?(): Promise<unknown>;
@@ -23,24 +23,74 @@ export interface RedisClient {
   pipeline(commands?: unknown[][]): RedisPipeline;
 }
 
+/** What is looked at of a client's own options. */
+export interface RedisClientOptions {
+  readonly keyPrefix?: string | undefined;
+  /** Of a sentinel client: which servers it connects to. */
+  readonly role?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  /** Of a cluster client: where it sends reads. */
+  readonly scaleReads?: unknown;
+  readonly redisOptions?:
+    | { readonly keyPrefix?: string | undefined; readonly readOnly?: boolean | undefined }
+    | undefined;
+}
+
 /** The part of an ioredis pipeline that is used. */
 export interface RedisPipeline {
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
-const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "time", "pipeline"] as const;
+/** What an ioredis `Cluster` has besides. */
+export interface ClusterClient extends RedisClient {
+  /** The nodes of each slot as `host:port`, its primary first; empty before the first connection. */
+  readonly slots: readonly (readonly string[] | undefined)[];
+  nodes(role: "master"): readonly NodeClient[];
+  /** Asks the cluster again who has which slot. */
+  refreshSlotsCache(): void;
+}
 
-/** Throws a `TypeError` unless `client` looks like an ioredis client. */
+/** The connection a cluster client has to one node. */
+export interface NodeClient extends RedisClient {
+  readonly options: RedisClientOptions & { readonly host?: string | undefined; readonly port?: number | undefined };
+  duplicate(override: object): RedisClient;
+}
+
+const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "time", "pipeline"] as const;
+const CLUSTER_METHODS = ["nodes", "refreshSlotsCache"] as const;
+
+/** Throws a `TypeError` unless `client` looks like an ioredis client that reads from primaries. */
 export function checkClient(where: string, client: unknown): void {
   if (typeof client !== "object" || client === null) {
     throw misuse(`${where}: client: expected an ioredis client, got ${kindOf(client)}`, "ERR_INVALID_ARG_TYPE");
   }
-  const methods = client as Readonly<Record<string, unknown>>;
-  const missing = REQUIRED_METHODS.filter((name) => typeof methods[name] !== "function");
+  const members = client as Readonly<Record<string, unknown>>;
+  const required = members["isCluster"] === true ? [...REQUIRED_METHODS, ...CLUSTER_METHODS] : REQUIRED_METHODS;
+  const missing = required.filter((name) => typeof members[name] !== "function");
   if (missing.length > 0) {
     throw misuse(
       `${where}: client: expected an ioredis client, got an object without ${missing.join(", ")}`,
       "ERR_INVALID_ARG_TYPE",
     );
   }
+  checkReadsFromPrimary(where, (client as RedisClient).options ?? {});
+}
+
+/** A replica may not have the last logouts yet: what it answers must never count. */
+function checkReadsFromPrimary(where: string, options: RedisClientOptions): void {
+  const wrong =
+    (options.scaleReads !== undefined && options.scaleReads !== "master" && "scaleReads") ||
+    (options.role === "slave" && "role") ||
+    ((options.readOnly === true || options.redisOptions?.readOnly === true) && "readOnly");
+  if (wrong === false) return;
+  throw misuse(
+    `${where}: client: expected a client that reads from primaries, got one whose option ${wrong} sends reads to replicas, ` +
+      "where a logged-out session can still look good; give the store a client of its own",
+    "ERR_INVALID_ARG_VALUE",
+  );
+}
+
+/** The client as a cluster's, if it is one. */
+export function asCluster(client: RedisClient): ClusterClient | undefined {
+  return client.isCluster === true ? (client as ClusterClient) : undefined;
 }

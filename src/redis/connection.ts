@@ -1,11 +1,14 @@
 import { RedisError } from "../errors.js";
-import type { RedisClient } from "./client.js";
+import { asCluster, type RedisClient } from "./client.js";
+import { ClusterCommands, type KeylessCommand } from "./cluster-commands.js";
+import { ClusterNodes } from "./cluster-nodes.js";
 import { Deadline } from "./deadline.js";
-import { isFromReplica, isNoScript, isOutcomeUnknown, malformedReply, replicaError, toRedisError } from "./failure.js";
+import { isOutcomeUnknown, malformedReply, toRedisError } from "./failure.js";
+import { PrimaryCheck } from "./primary-check.js";
 import { Readiness } from "./readiness.js";
 import { Reconnections } from "./reconnections.js";
-import { type Script, TOO_LATE } from "./script.js";
-import { ServerClock } from "./server-clock.js";
+import type { Script } from "./script.js";
+import { ScriptRunner } from "./script-runner.js";
 
 /** Renews a key's life; never shortens one and never creates a key. */
 export interface LifeExtension {
@@ -25,27 +28,47 @@ export class RedisConnection {
   readonly #readiness: Readiness;
   readonly #reconnections: Reconnections;
   readonly #timeoutMs: number;
-  readonly #clock = new ServerClock();
+  readonly #primary: PrimaryCheck;
+  readonly #nodes: ClusterNodes | undefined;
+  readonly #perNode: ClusterCommands | undefined;
+  readonly #scripts: ScriptRunner;
   #closed = false;
-  /** A server has said that it is a replica: nothing it answers is believed until one says that it is a primary. */
-  #isDemoted = false;
-  #probe: Promise<void> | undefined;
 
   constructor(client: RedisClient, timeoutMs: number) {
     this.#client = client;
     this.#readiness = new Readiness(client);
     this.#reconnections = new Reconnections(client);
     this.#timeoutMs = timeoutMs;
+    this.#primary = new PrimaryCheck(client, timeoutMs);
+    const cluster = asCluster(client);
+    if (cluster !== undefined) {
+      this.#nodes = new ClusterNodes(cluster);
+      this.#perNode = new ClusterCommands(cluster, this.#nodes);
+    }
+    this.#scripts = new ScriptRunner((deadline, send) => this.#send(deadline, send), this.#nodes);
   }
 
   /** What the client itself puts before every key; SCAN patterns and results are not covered by it. */
   get keyPrefix(): string {
-    return this.#client.options?.keyPrefix ?? "";
+    return this.#nodes?.keyPrefix ?? this.#client.options?.keyPrefix ?? "";
   }
 
   /** Whether keys are spread over nodes, so that a command may only name one. */
   get isClustered(): boolean {
-    return this.#client.isCluster === true;
+    return this.#nodes !== undefined;
+  }
+
+  /** What the fate of a key's commands depends on: the node that has it; "" where there is one server for all. */
+  nodeNameOf(key: string): string {
+    return this.#nodes?.nameOf(key) ?? "";
+  }
+
+  /**
+   * Asks every so often whether the server is (still) a primary. On a cluster there is nothing to ask: a node that knows that
+   * it was demoted serves no reads.
+   */
+  watchPrimary(intervalMs: number): void {
+    if (this.#nodes === undefined) this.#primary.watch(intervalMs);
   }
 
   /** The failure behind an error reply that a script passed on as text. */
@@ -59,12 +82,16 @@ export class RedisConnection {
 
   close(): void {
     this.#closed = true;
+    this.#primary.stop();
   }
 
-  /** Calls back each time the client has connected anew; answers a function that ends it. */
+  /** Calls back each time the client has connected anew, to a node of a cluster too; answers a function that ends it. */
   onReady(listener: () => void): () => void {
-    this.#client.on("ready", listener);
-    return () => this.#client.removeListener("ready", listener);
+    const events = this.isClustered ? ["ready", "+node", "-node"] : ["ready"];
+    for (const event of events) this.#client.on(event, listener);
+    return () => {
+      for (const event of events) this.#client.removeListener(event, listener);
+    };
   }
 
   /** Resolves once commands can be sent. */
@@ -72,7 +99,12 @@ export class RedisConnection {
     await this.#readiness.wait(deadline);
   }
 
+  /** The values of keys, at one moment where there is one server; on a cluster, each when its node is asked. */
   mget(keys: string[], deadline: Deadline = this.deadline()): Promise<(string | null)[]> {
+    const perNode = this.#perNode;
+    if (perNode !== undefined) {
+      return this.#send(deadline, () => Promise.all(keys.map((key) => perNode.value(key, deadline))));
+    }
     return this.#send(deadline, async (client) => {
       const reply = await client.mget(keys);
       if (!Array.isArray(reply) || reply.length !== keys.length) throw malformedReply("MGET");
@@ -87,9 +119,8 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a script: EVALSHA, then EVAL if, and only if, the server says it does not know it. Any other failure is of
-   * unknown outcome and is passed up without a second try. A script that reaches the server after the deadline, sent again by
-   * the driver once the connection is back, does nothing.
+   * Runs a script. A failure is of unknown outcome and is passed up without a second try. A script that reaches the server after
+   * the deadline, sent again by the driver once the connection is back, does nothing.
    */
   run<Reply>(
     script: Script<Reply>,
@@ -97,23 +128,17 @@ export class RedisConnection {
     args: readonly string[],
     deadline: Deadline = this.deadline(),
   ): Promise<Reply> {
-    return this.runOver(script, [key], args, deadline);
+    return this.#scripts.run(script, [key], args, deadline);
   }
 
   /** As `run`, over several keys. On a cluster one key may only be given: two could be on different nodes. */
-  async runOver<Reply>(
+  runOver<Reply>(
     script: Script<Reply>,
     keys: readonly string[],
     args: readonly string[],
     deadline: Deadline,
   ): Promise<Reply> {
-    let reply = await this.#runOnce(script, keys, args, deadline);
-    // The server's clock was stepped, or it is another server's: now it is known, and nothing was done yet.
-    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, keys, args, deadline);
-    if (reply === "too late") throw deadline.tooLateError();
-    const decoded = script.decode(Number(reply[0]), reply.slice(1));
-    if (decoded === undefined) throw malformedReply(script.name);
-    return decoded;
+    return this.#scripts.run(script, keys, args, deadline);
   }
 
   /**
@@ -138,50 +163,43 @@ export class RedisConnection {
     return await this.run(script, key, args, deadline);
   }
 
-  async #runOnce<Reply>(
-    script: Script<Reply>,
-    keys: readonly string[],
-    args: readonly string[],
-    deadline: Deadline,
-  ): Promise<readonly unknown[] | "too late"> {
-    const notAfterMs = this.#clock.at(deadline) ?? (await this.#learnClock(deadline));
-    if (this.#clock.isDue()) this.#learnClock(deadline).catch(() => undefined);
-    const sentAtMs = performance.now();
-    const reply = await this.#send(deadline, async (client) => {
-      const keysAndArgs = [...keys, ...args, String(notAfterMs)];
-      try {
-        return await client.evalsha(script.sha1, keys.length, ...keysAndArgs);
-      } catch (error) {
-        // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
-        if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
-        return await client.eval(script.lua, keys.length, ...keysAndArgs);
-      }
-    });
-    if (!Array.isArray(reply)) throw malformedReply(script.name);
-    if (Number(reply[0]) !== TOO_LATE) return reply;
-    this.#clock.note(Number(reply[1]), sentAtMs);
-    return "too late";
-  }
-
-  async #learnClock(deadline: Deadline): Promise<number> {
-    await this.#send(deadline, (client) => this.#clock.learn(client, deadline));
-    return this.#clock.at(deadline) ?? 0;
-  }
-
-  /** Extends many lives in one round trip; a failure fails them all. */
+  /** Extends many lives in one round trip to each server; a failure fails them all. */
   async extend(extensions: readonly LifeExtension[], deadline: Deadline = this.deadline()): Promise<void> {
-    const commands: string[][] = [];
-    for (const { key, ttlMs, notAfterMs } of extensions) {
-      commands.push(["pexpire", key, String(ttlMs), "GT"]);
-      if (notAfterMs !== undefined) commands.push(["pexpireat", key, String(notAfterMs), "LT"]);
-    }
-    await this.#pipeline(deadline, "PEXPIRE", commands);
+    const requests = extensions.map(({ key, ttlMs, notAfterMs }) => {
+      const commands: KeylessCommand[] = [["pexpire", String(ttlMs), "GT"]];
+      if (notAfterMs !== undefined) commands.push(["pexpireat", String(notAfterMs), "LT"]);
+      return { key, commands };
+    });
+    await this.#each(deadline, "PEXPIRE", requests);
   }
 
-  /** Deletes many keys in one round trip. */
+  /** Deletes many keys in one round trip to each server. */
   async deleteMany(keys: readonly string[]): Promise<void> {
-    const commands = keys.map((key) => ["unlink", key]);
-    await this.#pipeline(this.deadline(), "UNLINK", commands);
+    const commands: KeylessCommand[] = [["unlink"]];
+    await this.#each(
+      this.deadline(),
+      "UNLINK",
+      keys.map((key) => ({ key, commands })),
+    );
+  }
+
+  /** Runs commands that may be repeated, some on each key. */
+  async #each(
+    deadline: Deadline,
+    name: string,
+    requests: readonly { readonly key: string; readonly commands: readonly KeylessCommand[] }[],
+  ): Promise<void> {
+    const perNode = this.#perNode;
+    if (perNode !== undefined) {
+      const send = (): Promise<unknown> =>
+        Promise.all(requests.map(({ key, commands }) => perNode.run(key, commands, deadline)));
+      await this.#send(deadline, send);
+      return;
+    }
+    const together = requests.flatMap(({ key, commands }) =>
+      commands.map(([command, ...args]) => [command, key, ...args]),
+    );
+    await this.#pipeline(deadline, name, together);
   }
 
   /** Waits until so many replicas have all that this connection wrote before; how many have when the time is over. */
@@ -192,17 +210,34 @@ export class RedisConnection {
     return Number(acknowledged);
   }
 
-  /** One step of a SCAN over full key names (the client's `keyPrefix` included). */
-  async scan(cursor: string, pattern: string, count: number): Promise<{ cursor: string; keys: string[] }> {
+  /** The servers that share all keys among them, each to be scanned for itself. */
+  async scanned(): Promise<readonly RedisClient[]> {
+    if (this.#nodes === undefined) return [this.#client];
+    await this.whenReady();
+    return this.#nodes.primaries();
+  }
+
+  /** One step of a SCAN of one server over full key names (the client's `keyPrefix` included). */
+  async scan(
+    cursor: string,
+    pattern: string,
+    count: number,
+    server: RedisClient = this.#client,
+  ): Promise<{ cursor: string; keys: string[] }> {
     const command = ["scan", cursor, "MATCH", pattern, "COUNT", String(count)];
-    const [result] = await this.#pipeline(this.deadline(), "SCAN", [command]);
+    const [result] = await this.#pipeline(this.deadline(), "SCAN", [command], server);
     if (!Array.isArray(result) || !Array.isArray(result[1])) throw malformedReply("SCAN");
     return { cursor: String(result[0]), keys: result[1].map(String) };
   }
 
   /** Sends commands together and answers their results; the first that failed fails all. */
-  async #pipeline(deadline: Deadline, name: string, commands: string[][]): Promise<unknown[]> {
-    const replies = await this.#send(deadline, (client) => client.pipeline(commands).exec());
+  async #pipeline(
+    deadline: Deadline,
+    name: string,
+    commands: string[][],
+    server: RedisClient = this.#client,
+  ): Promise<unknown[]> {
+    const replies = await this.#send(deadline, () => server.pipeline(commands).exec());
     if (!Array.isArray(replies)) throw malformedReply(name);
     return replies.map(([error, result]) => {
       if (error != null) throw this.#failure(error);
@@ -215,7 +250,7 @@ export class RedisConnection {
       throw new RedisError("ERR_STORE_CLOSED", "not-sent", "The store was closed; create a new one");
     }
     if (!this.#readiness.isReady) await this.#readiness.wait(deadline);
-    if (this.#isDemoted) await this.#checkRole(deadline);
+    if (this.#primary.isDemoted) await this.#primary.pass(deadline);
     try {
       return await deadline.limit(send(this.#client));
     } catch (error) {
@@ -224,28 +259,8 @@ export class RedisConnection {
   }
 
   #failure(error: unknown): RedisError {
-    if (isFromReplica(error)) this.#isDemoted = true;
+    // In a cluster another node may be the primary by now, and the client follows it.
+    if (this.#nodes === undefined) this.#primary.note(error);
     return toRedisError(error);
-  }
-
-  /** A demoted primary goes on answering reads, from data that may lack the last logouts. All who wait share one question. */
-  async #checkRole(deadline: Deadline): Promise<void> {
-    this.#probe ??= this.#askRole().finally(() => {
-      this.#probe = undefined;
-    });
-    await deadline.limit(this.#probe);
-  }
-
-  async #askRole(): Promise<void> {
-    const asked = this.#client.pipeline([["info", "replication"]]).exec();
-    const replies = await this.deadline()
-      .limit(asked)
-      .catch((error: unknown) => {
-        throw toRedisError(error);
-      });
-    const [error, text] = replies?.[0] ?? [null, undefined];
-    if (error != null) throw toRedisError(error);
-    if (!/^role:master\r?$/m.test(String(text))) throw replicaError();
-    this.#isDemoted = false;
   }
 }

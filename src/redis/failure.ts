@@ -3,6 +3,12 @@ import { RedisError } from "../errors.js";
 /** Error replies start with an upper-case word: `ERR`, `NOSCRIPT`, `OOM`, `READONLY`, `WRONGTYPE`, … */
 const REPLY_CODE = /^-?([A-Z][A-Z0-9_]*)(?=\s|$)/;
 
+/** What a node of a cluster says when it does not serve a key, and a client when it has followed such answers for too long. */
+const NOT_SERVED = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|Too many Cluster redirections)(?=[\s.]|$)/;
+
+/** What a server says that will be able to answer later, or leaves it to another. */
+const PASSING = new Set(["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY"]);
+
 /** True for the one failure after which a script may be sent again: the server said it does not know it. */
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
@@ -15,6 +21,7 @@ export function isNoScript(error: unknown): boolean {
 export function toRedisError(error: unknown): RedisError {
   if (error instanceof RedisError) return error;
   const message = error instanceof Error ? error.message : "";
+  if (NOT_SERVED.test(message)) return notServedError(message);
   const code = REPLY_CODE.exec(message)?.[1];
   if (code !== undefined) {
     return new RedisError(
@@ -30,6 +37,28 @@ export function toRedisError(error: unknown): RedisError {
     "The connection to Redis broke before the reply; the command may have taken effect",
     new Error(connectionMessage(error)),
   );
+}
+
+/** The client may have lost a connection, and an answer with it, before it was told so: who knows. */
+function notServedError(message: string): RedisError {
+  return new RedisError(
+    "ERR_REDIS_UNAVAILABLE",
+    "unknown",
+    "No node of the Redis cluster serves this key at the moment; the command may have taken effect",
+    new Error(message.slice(0, 120)),
+  );
+}
+
+/** True if the same command can succeed soon: another node has the key, or none has at the moment, or the node is away. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof RedisError) return false;
+  const code = REPLY_CODE.exec(error instanceof Error ? error.message : "")?.[1];
+  return code === undefined || PASSING.has(code);
+}
+
+/** True if a node says which other node has the key. */
+export function isRedirection(error: unknown): boolean {
+  return error instanceof Error && /^(MOVED|ASK) /.test(error.message);
 }
 
 /** True if nobody knows whether the command had its effect. */

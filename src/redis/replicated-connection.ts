@@ -7,7 +7,6 @@ import { Deadline } from "./deadline.js";
 export type Mark = (redis: RedisConnection) => Promise<void>;
 
 interface DuplicableClient extends RedisClient {
-  readonly isCluster?: boolean;
   duplicate(override?: object): RedisClient;
 }
 
@@ -49,14 +48,17 @@ const SLICE_MS = 50;
 export class ReplicatedConnection {
   readonly #client: RedisClient;
   readonly #timeoutMs: number;
+  readonly #overrides: object;
   readonly #waiting = new Set<Waiter>();
   #own: OwnConnection | undefined;
   #isRunning = false;
   #isClosed = false;
 
-  constructor(client: RedisClient, timeoutMs: number) {
+  /** `overrides`: options that its connection has and `client` has not. */
+  constructor(client: RedisClient, timeoutMs: number, overrides: object = {}) {
     this.#client = client;
     this.#timeoutMs = timeoutMs;
+    this.#overrides = overrides;
   }
 
   /** Makes a mark and waits for up to `timeoutMs` until `replicas` replicas have it; says how many have. */
@@ -156,7 +158,7 @@ export class ReplicatedConnection {
     }
     // Its retryStrategy may have given up during an outage.
     if (this.#own?.client.status === "end") this.#drop();
-    this.#own ??= new OwnConnection(this.#client, this.#timeoutMs);
+    this.#own ??= new OwnConnection(this.#client, this.#timeoutMs, this.#overrides);
     return this.#own;
   }
 }
@@ -166,8 +168,8 @@ class OwnConnection {
   readonly redis: RedisConnection;
   line = new Line();
 
-  constructor(shared: RedisClient, timeoutMs: number) {
-    this.client = duplicateOf(shared);
+  constructor(shared: RedisClient, timeoutMs: number, overrides: object) {
+    this.client = duplicateOf(shared, overrides);
     // Each failure reaches the caller as a deadline; without a listener ioredis would print it too.
     this.client.on("error", () => undefined);
     this.client.on("close", () => this.line.break());
@@ -178,8 +180,8 @@ class OwnConnection {
   }
 }
 
-function duplicateOf(shared: RedisClient): RedisClient {
-  const { duplicate, isCluster } = shared as Partial<DuplicableClient>;
+function duplicateOf(shared: RedisClient, overrides: object): RedisClient {
+  const { duplicate } = shared as Partial<DuplicableClient>;
   if (typeof duplicate !== "function") {
     throw new RedisError(
       "ERR_REDIS_UNAVAILABLE",
@@ -187,10 +189,7 @@ function duplicateOf(shared: RedisClient): RedisClient {
       "This client cannot open a connection to wait for replicas",
     );
   }
-  if (isCluster === true) {
-    throw new RedisError("ERR_REDIS_UNAVAILABLE", "not-sent", "A cluster client sends WAIT to any node; not supported");
-  }
   // Sent again, or late, a write and the WAIT behind it would no longer be on one connection.
-  const overrides = { autoResendUnfulfilledCommands: false, enableOfflineQueue: false, lazyConnect: true };
-  return duplicate.call(shared, overrides);
+  const always = { autoResendUnfulfilledCommands: false, enableOfflineQueue: false, lazyConnect: true };
+  return duplicate.call(shared, { ...overrides, ...always });
 }

@@ -15,16 +15,18 @@ export async function* scanNames(redis: RedisConnection, prefix: string, count =
   const fullPrefix = redis.keyPrefix + prefix;
   const pattern = `${escapeGlob(fullPrefix)}*`;
   const seen = new Set<string>();
-  let cursor = "0";
-  do {
-    const step = await redis.scan(cursor, pattern, count);
-    cursor = step.cursor;
-    const names: string[] = [];
-    for (const key of step.keys) {
-      if (!key.startsWith(fullPrefix) || seen.has(key)) continue;
-      seen.add(key);
-      names.push(key.slice(fullPrefix.length));
-    }
-    if (names.length > 0) yield names;
-  } while (cursor !== "0");
+  for (const server of await redis.scanned()) {
+    let cursor = "0";
+    do {
+      const step = await redis.scan(cursor, pattern, count, server);
+      cursor = step.cursor;
+      const names: string[] = [];
+      for (const key of step.keys) {
+        if (!key.startsWith(fullPrefix) || seen.has(key)) continue;
+        seen.add(key);
+        names.push(key.slice(fullPrefix.length));
+      }
+      if (names.length > 0) yield names;
+    } while (cursor !== "0");
+  }
 }

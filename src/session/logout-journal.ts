@@ -112,8 +112,11 @@ export class LogoutJournal {
   async #verify(): Promise<void> {
     const isAllDue = this.#isAllDue;
     this.#isAllDue = false;
-    await forDue(this.#raises, isAllDue, (batch) => this.#verifyRaises(batch));
-    await forDue(this.#endings, isAllDue, (batch) => this.#verifyEndings(batch));
+    const { redis, generations, sessionPrefix } = this.#parts;
+    const nodeOfUser = (userText: string): string => redis.nodeNameOf(generations.keyOf(userText));
+    const nodeOfSession = (sid: string): string => redis.nodeNameOf(sessionPrefix + sid);
+    await forDue(this.#raises, isAllDue, nodeOfUser, (batch) => this.#verifyRaises(batch));
+    await forDue(this.#endings, isAllDue, nodeOfSession, (batch) => this.#verifyEndings(batch));
   }
 
   async #verifyRaises(batch: readonly (readonly [userText: string, entry: JournalEntry])[]): Promise<void> {
@@ -137,18 +140,38 @@ export class LogoutJournal {
   }
 }
 
-/** Hands out the entries that are due, in batches; forgets those past their time, and sets when the others are due next. */
+type Batch = readonly (readonly [name: string, entry: JournalEntry])[];
+
+/**
+ * Hands out the entries that are due, in batches; forgets those past their time, and sets when the others are due next. What is on
+ * different nodes is verified side by side: one that is away fails this only when all others are done.
+ */
 async function forDue(
   entries: LRUCache<string, JournalEntry>,
   isAllDue: boolean,
-  verify: (batch: readonly (readonly [string, JournalEntry])[]) => Promise<void>,
+  nodeOf: (name: string) => string,
+  verify: (batch: Batch) => Promise<void>,
 ): Promise<void> {
   const nowMs = performance.now();
-  const due: (readonly [string, JournalEntry])[] = [];
+  const dueOf = new Map<string, [string, JournalEntry][]>();
   for (const [name, entry] of entries.entries()) {
     if (nowMs - entry.notedAtMs > REMEMBER_MS) entries.delete(name);
-    else if (isAllDue || entry.dueAtMs <= nowMs) due.push([name, entry]);
+    else if (isAllDue || entry.dueAtMs <= nowMs) {
+      const node = nodeOf(name);
+      const due = dueOf.get(node) ?? [];
+      dueOf.set(node, due);
+      due.push([name, entry]);
+    }
   }
+  const [only, ...others] = [...dueOf.values()];
+  if (only === undefined) return;
+  if (others.length === 0) return await inBatches(only, nowMs, verify);
+  const verified = await Promise.allSettled([only, ...others].map((due) => inBatches(due, nowMs, verify)));
+  const failed = verified.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+}
+
+async function inBatches(due: Batch, nowMs: number, verify: (batch: Batch) => Promise<void>): Promise<void> {
   for (let start = 0; start < due.length; start += MAX_BATCH) {
     const batch = due.slice(start, start + MAX_BATCH);
     await verify(batch);

@@ -1,6 +1,7 @@
 import { checkInteger, checkOptions, checkText } from "../check.js";
 import { LoginError, type LogoutReceipt, LogoutUnconfirmedError, RedisError } from "../errors.js";
-import type { Mark, ReplicatedConnection } from "../redis/replicated-connection.js";
+import type { Mark } from "../redis/replicated-connection.js";
+import type { Replication } from "../redis/replication.js";
 import type { Generations } from "./generations.js";
 import type { LoginFlow } from "./login-flow.js";
 import type { LogoutJournal } from "./logout-journal.js";
@@ -31,7 +32,7 @@ export interface LogoutOptions {
 export interface LogoutParts {
   readonly generations: Generations;
   readonly flow: LoginFlow;
-  readonly replicated: ReplicatedConnection;
+  readonly replication: Replication;
   readonly journal: LogoutJournal;
   readonly events: StoreEvents;
 }
@@ -127,12 +128,12 @@ export class Logout {
   }
 
   #acknowledged(userText: string, generation: string, replicas: number, timeoutMs: number): Promise<number> {
-    const { generations, replicated } = this.#parts;
+    const { generations, replication } = this.#parts;
     const mark: Mark = async (redis) => {
       if (await generations.rewrite(userText, generation, redis)) return;
       throw new RedisError("ERR_REDIS_REPLY", "refused", "Redis has lost the generation that was just raised");
     };
-    return replicated.acknowledged(mark, replicas, timeoutMs);
+    return replication.acknowledged(mark, replicas, timeoutMs, generations.keyOf(userText));
   }
 }
 

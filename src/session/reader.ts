@@ -1,6 +1,6 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
-import { Gathering } from "./gathering.js";
+import { Gathering } from "../redis/gathering.js";
 import type { Generations } from "./generations.js";
 import type { RecentSessions } from "./recent-sessions.js";
 import { isGeneration, parseRecord, type StoredRecord } from "./record.js";
@@ -35,8 +35,8 @@ interface PendingRead {
  */
 const MAX_BATCH = 100;
 
-const ABSENT: ReadOutcome = { kind: "absent" };
-const CORRUPT: ReadOutcome = { kind: "corrupt" };
+export const ABSENT: ReadOutcome = { kind: "absent" };
+export const CORRUPT: ReadOutcome = { kind: "corrupt" };
 const UNCOUNTED: ReadOutcome = { kind: "uncounted" };
 
 /**
@@ -134,7 +134,8 @@ function userOf({ outcome }: PendingRead): string {
   return outcome.kind === "live" ? (outcome.record.login?.userText ?? "") : "";
 }
 
-function judge(record: StoredRecord, counter: string | null): ReadOutcome {
+/** Whether a record's login is its user's current one. */
+export function judge(record: StoredRecord, counter: string | null): ReadOutcome {
   if (!isGeneration(counter)) return UNCOUNTED;
   return { kind: counter === record.login?.generation ? "live" : "stale", record };
 }

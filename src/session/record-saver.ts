@@ -1,6 +1,6 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
-import { Gathering } from "./gathering.js";
+import { Gathering } from "../redis/gathering.js";
 import { type SaveReply, saveRecords } from "./scripts/save-records.js";
 
 /** A payload to be written under a head that stays, and what became of it. */
@@ -39,8 +39,9 @@ export class RecordSaver {
     this.#redis = redis;
   }
 
-  /** Writes it, with all others of the moment. */
+  /** Writes it, with all others of the moment; on a cluster, where a command has one key, by itself. */
   add(save: RecordSave): Promise<void> {
+    if (this.#redis.isClustered) return this.#write([save]);
     return this.#gathering.add(save);
   }
 
@@ -52,7 +53,7 @@ export class RecordSaver {
   }
 
   async #flush(saves: readonly RecordSave[]): Promise<void> {
-    await Promise.all(batches(saves, this.#redis.isClustered ? 1 : MAX_BATCH).map((batch) => this.#write(batch)));
+    await Promise.all(batches(saves, MAX_BATCH).map((batch) => this.#write(batch)));
   }
 
   async #write(batch: readonly RecordSave[]): Promise<void> {

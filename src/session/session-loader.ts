@@ -4,7 +4,7 @@ import type { DataUser } from "./data-user.js";
 import { UNTOUCHED } from "./in-order.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { emptySessionData, parsePayload } from "./payload.js";
-import type { SessionReader } from "./reader.js";
+import type { ReadOutcome } from "./reader.js";
 import type { StoredRecord } from "./record.js";
 import type { SignedOutReason } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";
@@ -19,7 +19,7 @@ export type LoadOutcome =
 
 export interface LoaderParts {
   readonly redis: RedisConnection;
-  readonly reader: SessionReader;
+  readonly reader: { read(sid: string): Promise<ReadOutcome> };
   readonly dataUser: DataUser;
   readonly lifetimes: LifetimePlan;
   readonly retired: RetiredSessions;

@@ -1,6 +1,7 @@
 import { SessionDataError } from "../errors.js";
 import { RedisConnection } from "../redis/connection.js";
-import { ReplicatedConnection } from "../redis/replicated-connection.js";
+import { replicationOf } from "../redis/replication.js";
+import { ClusterSessionReader } from "./cluster-reader.js";
 import { DataUser, looksSignedIn } from "./data-user.js";
 import { Generations } from "./generations.js";
 import { LifetimePlan } from "./lifetime-plan.js";
@@ -50,7 +51,7 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
   const config = storeConfiguration(options);
   const { client, sessionPrefix, commandTimeoutMs } = config;
   const redis = new RedisConnection(client, commandTimeoutMs);
-  const replicated = new ReplicatedConnection(client, commandTimeoutMs);
+  const replication = replicationOf(client, commandTimeoutMs);
   const generations = new Generations(redis, config.generationPrefix, config.generationTtlMs);
   const events = new StoreEvents(emit);
   const recent = new RecentSessions();
@@ -61,7 +62,8 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
   const serialize = (data: object): string => checkedSize(serializeSession(data), config.maxSessionBytes);
 
   const journal = new LogoutJournal({ redis, generations, events, sessionPrefix });
-  const reader = new SessionReader(redis, generations, recent, sessionPrefix);
+  const Reader = redis.isClustered ? ClusterSessionReader : SessionReader;
+  const reader = new Reader(redis, generations, recent, sessionPrefix);
   const loader = new SessionLoader({ redis, reader, dataUser, lifetimes, retired, events, sessionPrefix });
   const directory = new SessionDirectory({ redis, loader, recent, retired, journal, sessionPrefix });
   const toucher = new SessionToucher(redis);
@@ -84,7 +86,7 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
     writer,
     directory,
     flow,
-    logout: new Logout({ generations, flow, replicated, journal, events }),
+    logout: new Logout({ generations, flow, replication, journal, events }),
     lifetimes,
     dataUser,
     retired,
@@ -96,7 +98,7 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
     close: () => {
       journal.close();
       redis.close();
-      replicated.close();
+      replication.close();
     },
   };
 }

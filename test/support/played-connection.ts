@@ -22,6 +22,8 @@ export class PlayedConnection {
 
   readonly isClustered = false;
 
+  readonly nodeNameOf = (): string => "";
+
   readonly refusal = (text: string): Error => new Error(text);
 
   run(script: { readonly name: string }, key: string, args: readonly string[]): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,15 +22,34 @@ export interface RedisServer {
 
 /** Starts a server and waits for its ready line. `args` are appended to its command line. */
 export async function startRedis(args: readonly string[] = []): Promise<RedisServer> {
+  return await startProcess(({ port, folder }) => {
+    const own = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--databases", "4096"];
+    return [...own, ...args];
+  }, "Ready to accept connections");
+}
+
+/** A sentinel that watches nothing yet. */
+export async function startSentinelServer(): Promise<RedisServer> {
+  return await startProcess(({ port, folder }) => {
+    // A sentinel insists on a file that it can write to.
+    const file = join(folder, "sentinel.conf");
+    if (!existsSync(file)) writeFileSync(file, `port ${port}\nbind 127.0.0.1\ndir ${folder}\n`);
+    return [file, "--sentinel"];
+  }, "Sentinel ID is");
+}
+
+async function startProcess(
+  argsFor: (place: { readonly port: number; readonly folder: string }) => readonly string[],
+  readyText: string,
+): Promise<RedisServer> {
   const binary = redisBinary();
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "logout-everywhere-redis-"));
   let child: ChildProcess | undefined;
 
-  const own = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--databases", "4096"];
   const start = async (more: readonly string[] = []): Promise<void> => {
-    child = spawn(binary, [...own, ...args, ...more], { stdio: ["ignore", "pipe", "pipe"] });
-    await readyLine(child);
+    child = spawn(binary, [...argsFor({ port, folder }), ...more], { stdio: ["ignore", "pipe", "pipe"] });
+    await readyLine(child, readyText);
   };
   const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
     const ending = child;
@@ -54,12 +73,12 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
   };
 }
 
-async function readyLine(child: ChildProcess): Promise<void> {
+async function readyLine(child: ChildProcess, text: string): Promise<void> {
   let output = "";
   await new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
-      if (output.includes("Ready to accept connections")) resolve();
+      if (output.includes(text)) resolve();
     };
     child.stdout?.on("data", read);
     child.stderr?.on("data", read);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Gathering } from "../../src/session/gathering.js";
+import { Gathering } from "../../src/redis/gathering.js";
 import { Gate } from "../support/gate.js";
 
 /** Gathers numbers; `sent` are the batches, each held until its gate opens. */

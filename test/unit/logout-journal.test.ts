@@ -22,6 +22,8 @@ class PlayedRedis {
     return keys.map((key) => this.counters.get(key) ?? null);
   }
 
+  readonly nodeNameOf = (): string => "";
+
   run(script: { name: string }, key: string, args: string[]): Promise<unknown> {
     this.restored.push([script.name, key, ...args].join(" ").trimEnd());
     return Promise.resolve(this.reply);

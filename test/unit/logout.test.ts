@@ -28,7 +28,7 @@ class PlayedStore {
         if (this.moveFailure !== undefined) throw this.moveFailure;
       },
     } as never,
-    replicated: {
+    replication: {
       acknowledged: (mark: Mark, replicas: number, timeoutMs: number) => {
         this.done.push(["wait", replicas, timeoutMs]);
         return this.acknowledge(mark);

@@ -134,6 +134,7 @@ test("all(): a walk goes on to its end, takes only what begins with the prefix, 
   ];
   const redis = {
     keyPrefix: "app:",
+    scanned: async () => ["the server"],
     scan: async (...args: unknown[]) => {
       asked.push(args);
       return steps.shift();
@@ -142,5 +143,5 @@ test("all(): a walk goes on to its end, takes only what begins with the prefix, 
   const batches: string[][] = [];
   for await (const batch of scanNames(redis as never, "s[1]:")) batches.push(batch);
   expect(batches).toEqual([["a", "b"], ["c"]]);
-  expect(asked).toEqual(["0", "7", "8"].map((cursor) => [cursor, "app:s\\[1\\]:*", 500]));
+  expect(asked).toEqual(["0", "7", "8"].map((cursor) => [cursor, "app:s\\[1\\]:*", 500, "the server"]));
 });

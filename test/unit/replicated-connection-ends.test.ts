@@ -155,17 +155,13 @@ test("G8: a connection that has ended is replaced", async () => {
   expect([await replicated.acknowledged(marked, 1, 500), shared.copies.length]).toEqual([1, 2]);
 });
 
-test("G8: a client that cannot be copied, a cluster, and a closed store wait for nothing", async () => {
+test("G8: a client that cannot be copied and a closed store wait for nothing", async () => {
   const refused = (client: unknown): Promise<number> =>
     new ReplicatedConnection(client as never, 100).acknowledged(marked, 1, 50);
   await expect(refused(new PlayedClient())).rejects.toMatchObject({
     code: "ERR_REDIS_UNAVAILABLE",
     outcome: "not-sent",
     message: "This client cannot open a connection to wait for replicas",
-  });
-  await expect(refused(Object.assign(new Shared(), { isCluster: true }))).rejects.toMatchObject({
-    code: "ERR_REDIS_UNAVAILABLE",
-    message: "A cluster client sends WAIT to any node; not supported",
   });
   const { replicated, shared } = played();
   replicated.close();

@@ -99,13 +99,6 @@ test("G8: a connection whose WAIT gets no answer is given up, and the next logou
   expect(await answer).toBe(2);
 });
 
-test("G8: a cluster client, which would send WAIT to any node, is refused", async () => {
-  const shared = Object.assign(new PlayedClient(), { isCluster: true });
-  const replicated = new ReplicatedConnection(shared.asClient, 100);
-  await expect(replicated.acknowledged(async () => undefined, 1, 50)).rejects.toMatchObject({ outcome: "not-sent" });
-  expect(shared.duplicates).toEqual([]);
-});
-
 test("G8: close() ends a wait, and nothing is opened afterwards", async () => {
   const shared = new PlayedClient();
   const replicated = new ReplicatedConnection(shared.asClient, 200);
