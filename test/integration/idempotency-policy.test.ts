@@ -118,6 +118,28 @@ test("C64: a form without JavaScript uses its submit token as key: a double clic
   expect([shop.runs(), orders]).toEqual([1, 1]);
 });
 
+test("C43, C64: such a form that was wrong is corrected with a fresh token; the old one stands for the first answer", async () => {
+  const client = await freshClient();
+  const guard = idempotency({ client, key: (req: Request) => req.body?._submit_token, waitMs: 5_000 });
+  const shop = await tokenApp({
+    store: { client },
+    protect: { release: "on-error" },
+    before: (app) => void app.use("/submit", guard),
+    handler: (req, res) => void res.status(req.body.item === "1" ? 200 : 422).json({ item: req.body.item }),
+  });
+  const device = await shop.signedIn("mira");
+  const send = async (token: string, item: string): Promise<string> => {
+    const page = await device.post("/submit", { _submit_token: token, item });
+    return `${page.status} ${page.text}`;
+  };
+  const token = await tokenFor(device);
+  expect(await send(token, "one")).toBe('422 {"item":"one"}');
+  expect(await send(token, "one")).toBe('422 {"item":"one","replayed":true}');
+  expect(await send(token, "1")).toBe('422 {"error":"idempotency_key_reused"}');
+  expect(await send(await tokenFor(device), "1")).toBe('200 {"item":"1"}');
+  expect(shop.runs()).toBe(2);
+});
+
 test("C60: a user has the key on all devices and after a new login; nobody else replays, blocks or reads it", async () => {
   const shop = await idempotencyApp({ idempotency: { scope: undefined } });
   const send = async (device: Browser, key = "1"): Promise<string> => {

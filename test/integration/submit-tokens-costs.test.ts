@@ -45,7 +45,10 @@ async function warmShop(kind: "visitor" | "user") {
   const client = await clientOnOwnServer();
   const shop: TokenApp = await tokenApp({
     store: { client: client as never },
-    before: (app) => void app.post("/free", (_req, res) => void res.json({})),
+    before: (app, tokens) => {
+      app.post("/free", (_req, res) => void res.json({}));
+      app.get("/late", async (req, res) => void res.send(await tokens.issue(req, { ttlMs: 10 })));
+    },
   });
   const device = kind === "user" ? await shop.signedIn("mira") : shop.browser();
   const spent = await tokenFor(device);
@@ -75,11 +78,14 @@ test("R-T5: what cannot be the session's token costs no command at all beyond th
   const stranger = await shop.signedIn("noor");
   const foreign = await tokenFor(stranger);
   const token = await tokenFor(device);
+  const late = (await device.get("/late")).text;
+  await new Promise((resolve) => setTimeout(resolve, 10));
   const cases: Record<string, () => Promise<{ readonly status: number }>> = {
     missing: () => device.post("/submit"),
     nonsense: () => submit(device, "nonsense"),
     forged: () => submit(device, `${token.slice(0, -8)}AAAAAAAA`),
     foreign: () => submit(device, foreign),
+    expired: () => submit(device, late),
     list: () => device.post("/submit", { "_submit_token[]": token }),
     object: () => device.post("/submit", { "_submit_token[a]": token }),
     query: () => device.post(`/submit?_submit_token=${token}`),
