@@ -26,7 +26,7 @@ async function servedBy(options?: ScriptOptions): Promise<unknown> {
 test("R-T3: the stored script is the one that src/browser compiles to", () => {
   const stored = readFileSync(new URL("../../src/submit-token/browser-script.ts", import.meta.url), "utf8");
   expect(stored, "run `node scripts/browser-script.mjs`").toBe(browserScriptModule());
-});
+}, 60_000);
 
 describe("R-T3: tokens.script", () => {
   test("serves a classic script of less than 10 KB", async () => {
