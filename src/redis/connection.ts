@@ -67,8 +67,8 @@ export class RedisConnection {
    * Asks every so often whether the server is (still) a primary. On a cluster there is nothing to ask: a node that knows that
    * it was demoted serves no reads.
    */
-  watchPrimary(intervalMs: number): void {
-    if (this.#nodes === undefined) this.#primary.watch(intervalMs);
+  watchPrimary(intervalMs: number | undefined): void {
+    if (intervalMs !== undefined && this.#nodes === undefined) this.#primary.watch(intervalMs);
   }
 
   /** The failure behind an error reply that a script passed on as text. */

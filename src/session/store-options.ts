@@ -36,6 +36,13 @@ export interface GenerationStoreOptions {
    */
   readonly commandTimeoutMs?: number | undefined;
   /**
+   * How often to ask the server whether it is still a primary, from 10 ms to an hour; also on each new connection, before anything
+   * else. One that was demoted goes on answering reads, from data that may lack the last logouts: with it that ends after this time,
+   * without it at the first write. On a cluster it has no effect: there a demoted node serves no reads.
+   * @defaultValue none: it is not asked
+   */
+  readonly primaryCheckIntervalMs?: number | undefined;
+  /**
    * Lifetime of a user's generation while only a login attempt or a logout stands behind it (mistyped IDs, probes). A completed
    * login makes it stay for good.
    * @defaultValue 86 400 000 (one day)
@@ -75,6 +82,7 @@ export interface StoreConfiguration {
   readonly ttlMs: number;
   readonly touchIntervalMs: number;
   readonly commandTimeoutMs: number;
+  readonly primaryCheckIntervalMs: number | undefined;
   readonly generationTtlMs: number;
   readonly absoluteTtlMs: number | undefined;
   readonly maxSessionBytes: number;
@@ -90,6 +98,7 @@ const KNOWN: Readonly<Record<keyof GenerationStoreOptions, true>> = {
   ttlMs: true,
   touchIntervalMs: true,
   commandTimeoutMs: true,
+  primaryCheckIntervalMs: true,
   generationTtlMs: true,
   absoluteTtlMs: true,
   maxSessionBytes: true,
@@ -114,6 +123,10 @@ export function storeConfiguration(options: GenerationStoreOptions): StoreConfig
     touchIntervalMs: milliseconds("touchIntervalMs", options.touchIntervalMs ?? 60_000, 0, MAX_LIFETIME_MS),
     // Longer than a timer can wait would end at once.
     commandTimeoutMs: milliseconds("commandTimeoutMs", options.commandTimeoutMs ?? 2_000, 1, 2 ** 31 - 1),
+    primaryCheckIntervalMs:
+      options.primaryCheckIntervalMs === undefined
+        ? undefined
+        : milliseconds("primaryCheckIntervalMs", options.primaryCheckIntervalMs, 10, 3_600_000),
     generationTtlMs: milliseconds("generationTtlMs", options.generationTtlMs ?? DAY_MS, 1, MAX_LIFETIME_MS),
     absoluteTtlMs:
       options.absoluteTtlMs === undefined

@@ -51,6 +51,7 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
   const config = storeConfiguration(options);
   const { client, sessionPrefix, commandTimeoutMs } = config;
   const redis = new RedisConnection(client, commandTimeoutMs);
+  redis.watchPrimary(config.primaryCheckIntervalMs);
   const replication = replicationOf(client, commandTimeoutMs);
   const generations = new Generations(redis, config.generationPrefix, config.generationTtlMs);
   const events = new StoreEvents(emit);
@@ -62,8 +63,7 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
   const serialize = (data: object): string => checkedSize(serializeSession(data), config.maxSessionBytes);
 
   const journal = new LogoutJournal({ redis, generations, events, sessionPrefix });
-  const Reader = redis.isClustered ? ClusterSessionReader : SessionReader;
-  const reader = new Reader(redis, generations, recent, sessionPrefix);
+  const reader = new (readerOn(redis))(redis, generations, recent, sessionPrefix);
   const loader = new SessionLoader({ redis, reader, dataUser, lifetimes, retired, events, sessionPrefix });
   const directory = new SessionDirectory({ redis, loader, recent, retired, journal, sessionPrefix });
   const toucher = new SessionToucher(redis);
@@ -101,6 +101,10 @@ export function storeParts(options: GenerationStoreOptions, emit: (name: string,
       replication.close();
     },
   };
+}
+
+function readerOn({ isClustered }: RedisConnection): typeof SessionReader | typeof ClusterSessionReader {
+  return isClustered ? ClusterSessionReader : SessionReader;
 }
 
 function stateBehind(session: object): RequestState | undefined {

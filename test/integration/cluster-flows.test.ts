@@ -1,11 +1,12 @@
-import { Redis } from "ioredis";
+import { type ClusterOptions, Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { GenerationStore, idempotency, submitTokens } from "../../src/index.js";
 import { keySlot } from "../../src/redis/key-slot.js";
 import { userOf } from "../support/app.js";
 import type { Browser } from "../support/browser.js";
-import { type ClusterApp, clusterApp } from "../support/cluster-app.js";
+import { type ClusterApp, clusterApp, clusterClient } from "../support/cluster-app.js";
 import { type ClusterNode, startCluster, type TestCluster } from "../support/redis-cluster.js";
-import { submit, tokenFor } from "../support/token-app.js";
+import { submit, TOKEN_SECRET, tokenFor } from "../support/token-app.js";
 
 let cluster: TestCluster;
 beforeAll(async () => {
@@ -187,6 +188,23 @@ test("reads of one moment share a command per node, or as many as they have keys
   }
   const found = await Promise.all(sids.map((sid) => store.get(sid)));
   expect([found.filter((data) => data !== null).length, writes]).toEqual([30, 3]);
+});
+
+test.each([
+  ["scaleReads: slave", { scaleReads: "slave" }, /option scaleReads/],
+  ["scaleReads: all", { scaleReads: "all" }, /option scaleReads/],
+  ["a function for scaleReads", { scaleReads: (nodes: unknown[]) => nodes[0] }, /option scaleReads/],
+  ["readOnly connections", { redisOptions: { readOnly: true } }, /option readOnly/],
+] as const)("C32: misuse: a cluster client with %s is a TypeError at once", (_what, options, message) => {
+  const client = clusterClient(cluster, { ...(options as ClusterOptions), lazyConnect: true });
+  for (const make of [
+    () => new GenerationStore({ client }),
+    () => submitTokens({ client, secret: TOKEN_SECRET }),
+    () => idempotency({ client }),
+  ]) {
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+  }
 });
 
 test("C26: braces or not, keys are looked for where the server has them", async () => {

@@ -28,6 +28,7 @@ const OPTIONS: readonly (readonly [what: string, options: unknown, message: RegE
   ["touchIntervalMs -1", { touchIntervalMs: -1 }, /touchIntervalMs: .* from 0 /],
   ["commandTimeoutMs 0", { commandTimeoutMs: 0 }, /commandTimeoutMs: .* from 1 /],
   ["commandTimeoutMs beyond a timer", { commandTimeoutMs: 2 ** 31 }, /commandTimeoutMs/],
+  ["primaryCheckIntervalMs 9", { primaryCheckIntervalMs: 9 }, /primaryCheckIntervalMs: .* from 10 to 3600000/],
   ["generationTtlMs 0", { generationTtlMs: 0 }, /generationTtlMs/],
   ["absoluteTtlMs 0", { absoluteTtlMs: 0 }, /absoluteTtlMs/],
   ["maxSessionBytes 0", { maxSessionBytes: 0 }, /maxSessionBytes: .*bytes/],

@@ -42,6 +42,7 @@ const undefinedOptions: GenerationStoreOptions = {
   ttlMs: undefined,
   touchIntervalMs: undefined,
   commandTimeoutMs: undefined,
+  primaryCheckIntervalMs: undefined,
   generationTtlMs: undefined,
   absoluteTtlMs: undefined,
   maxSessionBytes: undefined,

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import { RedisError } from "../../src/errors.js";
 import { Deadline } from "../../src/redis/deadline.js";
-import { isFromReplica, isNoScript, malformedReply, replicaError, toRedisError } from "../../src/redis/failure.js";
+import {
+  isFromReplica,
+  isNoScript,
+  isPassing,
+  isRedirection,
+  malformedReply,
+  replicaError,
+  toRedisError,
+} from "../../src/redis/failure.js";
 import { escapeGlob } from "../../src/redis/scan.js";
 import { ServerClock } from "../../src/redis/server-clock.js";
 
@@ -113,4 +121,34 @@ test("C36: the deadline on Redis' clock is never earlier than here", async () =>
 
 test("scan: a prefix with glob characters matches only itself", () => {
   expect(escapeGlob("a[b]*c?\\:")).toBe("a\\[b\\]\\*c\\?\\\\:");
+});
+
+test.each([
+  ["MOVED 3999 127.0.0.1:6381"],
+  ["ASK 3999 127.0.0.1:6381"],
+  ["TRYAGAIN Multiple keys request during rehashing of slot"],
+  ["CLUSTERDOWN The cluster is down"],
+  ["Too many Cluster redirections. Last error: ReplyError: MOVED 3999 127.0.0.1:6381"],
+])("C25: %j is a key that nobody serves now: 503, and nobody knows what became of the command", (message) => {
+  const error = toRedisError(new Error(message));
+  expect(error).toMatchObject({ code: "ERR_REDIS_UNAVAILABLE", outcome: "unknown", status: 503 });
+  expect(error.message).toBe(
+    "No node of the Redis cluster serves this key at the moment; the command may have taken effect",
+  );
+  expect(error.cause).toEqual(new Error(message));
+});
+
+test("C25: what passes is tried again: redirections, a server that is away or cannot answer yet", () => {
+  const replies = ["MOVED 1 a:1", "ASK 1 a:1", "TRYAGAIN", "CLUSTERDOWN x", "LOADING x", "MASTERDOWN x", "READONLY x"];
+  expect(replies.map((reply) => isPassing(new Error(reply)))).toEqual(replies.map(() => true));
+  expect(isPassing(new Error("Connection is closed."))).toBe(true);
+  expect(["OOM x", "NOPERM x", "WRONGTYPE x", "ERR x"].map((reply) => isPassing(new Error(reply)))).toEqual(
+    Array.from({ length: 4 }, () => false),
+  );
+  expect(isPassing(malformedReply("MGET"))).toBe(false);
+  expect(["MOVED 1 a:1", "ASK 1 a:1", "TRYAGAIN x"].map((reply) => isRedirection(new Error(reply)))).toEqual([
+    true,
+    true,
+    false,
+  ]);
 });
