@@ -1,10 +1,11 @@
 import { kindOf, misuse } from "../check.js";
+import type { WritingClient } from "./moment.js";
 
 /**
  * The little that is asked of a Redis client: ioredis 5 and 6 (`Redis` and `Cluster`) and ioredis-mock fit it by shape.
  * No class is imported and no `instanceof` is used, so the application's own copy of ioredis is the only one.
  */
-export interface RedisClient {
+export interface RedisClient extends WritingClient {
   /** ioredis' connection state. Commands are sent only while it is `"ready"`; ioredis-mock has none and counts as ready. */
   readonly status?: string;
   /** True for ioredis' `Cluster`. */

@@ -3,6 +3,7 @@ import type { ClusterNodes } from "./cluster-nodes.js";
 import type { Deadline } from "./deadline.js";
 import { isPassing, isRedirection, malformedReply, toRedisError } from "./failure.js";
 import { Gathering } from "./gathering.js";
+import { Moment } from "./moment.js";
 
 /** A command without its key, which stands second: `["pexpire", "1000", "GT"]`. */
 export type KeylessCommand = readonly [name: string, ...args: string[]];
@@ -74,7 +75,7 @@ export class ClusterCommands {
   #gatheringOf(node: NodeClient): Gathering<Request> {
     let gathering = this.#gatherings.get(node);
     if (gathering === undefined) {
-      gathering = new Gathering(MAX_BATCH, (requests) => this.#send(node, requests));
+      gathering = new Gathering(new Moment(node), MAX_BATCH, (requests) => this.#send(node, requests));
       this.#gatherings.set(node, gathering);
     }
     return gathering;

@@ -4,6 +4,7 @@ import { ClusterCommands, type KeylessCommand } from "./cluster-commands.js";
 import { ClusterNodes } from "./cluster-nodes.js";
 import { Deadline } from "./deadline.js";
 import { isOutcomeUnknown, malformedReply, toRedisError } from "./failure.js";
+import { Moment } from "./moment.js";
 import { PrimaryCheck } from "./primary-check.js";
 import { Readiness } from "./readiness.js";
 import { Reconnections } from "./reconnections.js";
@@ -24,6 +25,8 @@ export interface LifeExtension {
  * deadline and failing with a `RedisError` only. The client is never configured, listened to for long, or closed.
  */
 export class RedisConnection {
+  /** When gathered commands are sent, of all kinds together. */
+  readonly moment: Moment;
   readonly #client: RedisClient;
   readonly #readiness: Readiness;
   readonly #reconnections: Reconnections;
@@ -36,6 +39,7 @@ export class RedisConnection {
 
   constructor(client: RedisClient, timeoutMs: number) {
     this.#client = client;
+    this.moment = new Moment(client);
     this.#readiness = new Readiness(client);
     this.#reconnections = new Reconnections(client);
     this.#timeoutMs = timeoutMs;

@@ -1,3 +1,5 @@
+import type { Moment } from "./moment.js";
+
 /** What was gathered in one moment. */
 interface Batch<Item> {
   readonly items: Item[];
@@ -7,20 +9,19 @@ interface Batch<Item> {
 }
 
 /**
- * Gathers what is asked for in one moment, so that it can share a command. While nothing is on its way, a moment ends with the
- * current step of the event loop (`process.nextTick`): a lone caller waits for nobody. While something is, it lasts until the next
- * `setImmediate`: under traffic each request comes in a step of its own.
+ * Gathers what is asked for in one moment, so that it can share a command.
  *
  * All callers of a batch `await` the one promise: that is what brings each back into its own async context.
  */
 export class Gathering<Item> {
+  readonly #moment: Moment;
   readonly #maxItems: number;
   readonly #send: (items: readonly Item[]) => Promise<void>;
   #open: Batch<Item> | undefined;
-  #onTheWay = 0;
 
   /** Batches have no more than `maxItems`; a failure of `send` is that of its batch alone. */
-  constructor(maxItems: number, send: (items: readonly Item[]) => Promise<void>) {
+  constructor(moment: Moment, maxItems: number, send: (items: readonly Item[]) => Promise<void>) {
+    this.#moment = moment;
     this.#maxItems = maxItems;
     this.#send = send;
   }
@@ -28,28 +29,28 @@ export class Gathering<Item> {
   /** Adds to the current batch; settles as `send` does for it. */
   add(item: Item): Promise<void> {
     if (this.#open === undefined || this.#open.items.length === this.#maxItems) {
-      this.#open = newBatch();
-      if (this.#onTheWay === 0) process.nextTick(this.#flush, this.#open);
-      else setImmediate(this.#flush, this.#open);
+      const batch = newBatch<Item>();
+      this.#open = batch;
+      this.#moment.atEnd(() => this.#flush(batch));
     }
     this.#open.items.push(item);
     return this.#open.done;
   }
 
-  readonly #flush = ({ items, resolve, reject }: Batch<Item>): void => {
+  #flush({ items, resolve, reject }: Batch<Item>): void {
     if (this.#open?.items === items) this.#open = undefined;
-    this.#onTheWay += 1;
+    this.#moment.sent(items.length);
     this.#send(items).then(
       () => {
-        this.#onTheWay -= 1;
+        this.#moment.settled();
         resolve();
       },
       (error: unknown) => {
-        this.#onTheWay -= 1;
+        this.#moment.settled();
         reject(error);
       },
     );
-  };
+  }
 }
 
 function newBatch<Item>(): Batch<Item> {

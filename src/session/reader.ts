@@ -50,13 +50,14 @@ export class SessionReader {
   readonly #generations: Generations;
   readonly #recent: RecentSessions;
   readonly #sessionPrefix: string;
-  readonly #gathering = new Gathering<PendingRead>(MAX_BATCH, (batch) => this.#readTogether(batch));
+  readonly #gathering: Gathering<PendingRead>;
 
   constructor(redis: RedisConnection, generations: Generations, recent: RecentSessions, sessionPrefix: string) {
     this.#redis = redis;
     this.#generations = generations;
     this.#recent = recent;
     this.#sessionPrefix = sessionPrefix;
+    this.#gathering = new Gathering(redis.moment, MAX_BATCH, (batch) => this.#readTogether(batch));
   }
 
   async read(sid: string): Promise<ReadOutcome> {

@@ -33,10 +33,11 @@ const DEADLINE_TOLERANCE_MS = 50;
  */
 export class RecordSaver {
   readonly #redis: RedisConnection;
-  readonly #gathering = new Gathering<RecordSave>(MAX_BATCH, (saves) => this.#flush(saves));
+  readonly #gathering: Gathering<RecordSave>;
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
+    this.#gathering = new Gathering(redis.moment, MAX_BATCH, (saves) => this.#flush(saves));
   }
 
   /** Writes it, with all others of the moment; on a cluster, where a command has one key, by itself. */

@@ -11,7 +11,7 @@ export class SessionToucher {
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
-    this.#gathering = new Gathering(MAX_BATCH, (batch) => redis.extend(batch));
+    this.#gathering = new Gathering(redis.moment, MAX_BATCH, (batch) => redis.extend(batch));
   }
 
   /** A failure fails all touches of the batch. */

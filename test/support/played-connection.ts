@@ -1,4 +1,5 @@
 import type { LifeExtension, RedisConnection } from "../../src/redis/connection.js";
+import { Moment } from "../../src/redis/moment.js";
 
 /** A Redis of which only what one class asks is played: what stands under which key, and what each script answers. */
 export class PlayedConnection {
@@ -19,6 +20,8 @@ export class PlayedConnection {
     this.#failIfTold();
     return keys.map((key) => this.values.get(key) ?? null);
   }
+
+  readonly moment = new Moment({});
 
   readonly isClustered = false;
 

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import { Gathering } from "../../src/redis/gathering.js";
+import { Moment } from "../../src/redis/moment.js";
 import { Gate } from "../support/gate.js";
 
 /** Gathers numbers; `sent` are the batches, each held until its gate opens. */
 function gathering(maxItems = 3): { gathering: Gathering<number>; sent: number[][]; gates: Gate[] } {
   const sent: number[][] = [];
   const gates: Gate[] = [];
-  const made = new Gathering<number>(maxItems, async (items) => {
+  const made = new Gathering<number>(new Moment({}), maxItems, async (items) => {
     sent.push([...items]);
     const gate = new Gate();
     gates.push(gate);
@@ -59,7 +60,7 @@ test("G1: a batch has its bound, and the next one is sent in the same moment", a
 test("G7: a failure is that of its batch alone, and the gathering goes on", async () => {
   const failures = [new Error("first"), undefined, undefined];
   let batches = 0;
-  const g = new Gathering<number>(1, async () => {
+  const g = new Gathering<number>(new Moment({}), 1, async () => {
     const failure = failures[batches++];
     if (failure !== undefined) throw failure;
   });

@@ -1,0 +1,54 @@
+/** What is needed of a client to put several commands into one write. */
+export interface WritingClient {
+  /** ioredis' socket; ioredis-mock and cluster clients have none. */
+  readonly stream?: { cork?(): void; uncork?(): void } | null | undefined;
+}
+
+/**
+ * Says when what was gathered for one server is sent. For a lone caller, with nothing on its way and nobody beside it last time, a
+ * moment ends with the current step of the event loop (`process.nextTick`). Under traffic it lasts until the next `setImmediate`:
+ * each request comes in a step of its own.
+ *
+ * All that is sent in one moment, of whatever kind, goes out in one write: a system call costs more than the commands in it.
+ */
+export class Moment {
+  readonly #client: WritingClient;
+  #flushes: (() => void)[] = [];
+  #onTheWay = 0;
+  #lastItems = 0;
+
+  constructor(client: WritingClient) {
+    this.#client = client;
+  }
+
+  /** Calls `flush` when the moment is over. */
+  atEnd(flush: () => void): void {
+    if (this.#flushes.push(flush) > 1) return;
+    if (this.#onTheWay === 0 && this.#lastItems <= 1) process.nextTick(this.#end);
+    else setImmediate(this.#end);
+  }
+
+  /** So many things were sent together; `settled` follows, whatever becomes of them. */
+  sent(items: number): void {
+    this.#onTheWay += 1;
+    this.#lastItems += items;
+  }
+
+  settled(): void {
+    this.#onTheWay -= 1;
+  }
+
+  readonly #end = (): void => {
+    const flushes = this.#flushes;
+    this.#flushes = [];
+    this.#lastItems = 0;
+    // The same one at both ends: a flush may notice that the connection is gone.
+    const stream = flushes.length > 1 ? this.#client.stream : undefined;
+    stream?.cork?.();
+    try {
+      for (const flush of flushes) flush();
+    } finally {
+      stream?.uncork?.();
+    }
+  };
+}
