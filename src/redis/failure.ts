@@ -45,7 +45,7 @@ function notServedError(message: string): RedisError {
     "ERR_REDIS_UNAVAILABLE",
     "unknown",
     "No node of the Redis cluster serves this key at the moment; the command may have taken effect",
-    new Error(message.slice(0, 120)),
+    new Error(withoutArguments(message).slice(0, 120)),
   );
 }
 
