@@ -122,11 +122,15 @@ export class LogoutJournal {
   async #verifyRaises(batch: readonly (readonly [userText: string, entry: JournalEntry])[]): Promise<void> {
     const { redis, generations, events } = this.#parts;
     const counters = await redis.mget(batch.map(([userText]) => generations.keyOf(userText)));
-    for (const [index, [userText, { value }]] of batch.entries()) {
+    const lost = batch.filter(([, { value }], index) => {
       const counter = counters[index];
-      if (!isGeneration(counter) || BigInt(counter) >= BigInt(value)) continue;
+      return isGeneration(counter) && BigInt(counter) < BigInt(value);
+    });
+    // All at once: until its turn comes, each of them is a session that lives again.
+    const restore = async ([userText, { value }]: (typeof batch)[number]): Promise<void> => {
       if (await generations.restore(userText, value)) events.emit("reapplied", { what: "generation" });
-    }
+    };
+    await Promise.all(lost.map(restore));
   }
 
   async #verifyEndings(batch: readonly (readonly [sid: string, entry: JournalEntry])[]): Promise<void> {

@@ -3,15 +3,13 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type RedisServer, startRedis } from "../support/redis-server.js";
-import { TcpProxy } from "../support/tcp-proxy.js";
+import { startRedis } from "../support/redis-server.js";
 import { bundle } from "./bundle.js";
 import { checkHistory } from "./checker.js";
-import { type FaultName, Faults } from "./faults.js";
 import { MUTATIONS } from "./mutations.js";
 import type { Operation, Violation } from "./operations.js";
-import { Random } from "./random.js";
-import type { FromWorker, ToWorker, WorkerSettings } from "./worker.js";
+import { clusterPlace, serverPlace } from "./places.js";
+import type { Address, FromWorker, ToWorker, WorkerSettings } from "./worker.js";
 import { sleep } from "./world.js";
 
 export interface HistoryOptions {
@@ -24,6 +22,8 @@ export interface HistoryOptions {
   readonly commandTimeoutMs: number;
   /** Between two faults. */
   readonly pauseMs: readonly [from: number, to: number];
+  /** On one server that fails, or on a cluster whose primaries and slots change places. */
+  readonly topology: "server" | "cluster";
   /** Breaks a rule of the code on purpose. */
   readonly mutation?: string | undefined;
 }
@@ -36,11 +36,12 @@ export const DEFAULTS: HistoryOptions = {
   seed: 1,
   commandTimeoutMs: 400,
   pauseMs: [100, 500],
+  topology: "server",
 };
 
 export interface HistoryResult {
   readonly operations: readonly Operation[];
-  readonly faults: Readonly<Record<FaultName, number>>;
+  readonly faults: Readonly<Record<string, number>>;
   readonly violations: readonly Violation[];
 }
 
@@ -48,10 +49,7 @@ export interface HistoryResult {
 const STOP_TIMEOUT_MS = 20_000;
 const START_TIMEOUT_MS = 30_000;
 
-/**
- * Runs clients in several processes against one Redis while faults happen to it, and checks what they saw. The server writes its
- * log before it answers, so it may be killed at any time and yet has lost nothing it had acknowledged.
- */
+/** Runs clients in several processes against a Redis that never loses what it has acknowledged, while faults happen to it, and checks what they saw. */
 export async function runHistory(
   asked: Partial<HistoryOptions>,
   interrupted: AbortSignal = new AbortController().signal,
@@ -62,23 +60,18 @@ export async function runHistory(
   try {
     const program = await bundle("worker", options.mutation === undefined ? undefined : MUTATIONS[options.mutation]);
     disposals.push(() => program.dispose());
-    const server = await startRedis(["--appendonly", "yes", "--appendfsync", "always"]);
-    disposals.push(() => server.dispose());
-    const users = await startRedis();
-    disposals.push(() => users.dispose());
-    const proxies: TcpProxy[] = [];
-    for (let index = 0; index < options.processes; index += 1) {
-      const proxy = new TcpProxy(server.port);
-      await proxy.listen();
-      proxies.push(proxy);
-      disposals.push(() => proxy.close());
-    }
-    const settings = proxies.map((proxy, index) => workerSettings(options, index, folder, proxy, server, users));
+    const users = userIds(options);
+    const place = await (options.topology === "cluster" ? clusterPlace(options, users) : serverPlace(options));
+    disposals.push(() => place.dispose());
+    const { faults } = place;
+    const usersServer = await startRedis();
+    disposals.push(() => usersServer.dispose());
+    const settings = place.addresses.map((address, index) =>
+      workerSettings(options, { users, folder, usersPort: usersServer.port }, address, index),
+    );
     const workers = settings.map((each) => new Worker(program.file, each));
     disposals.push(() => workers.map((worker) => worker.kill()));
     await within(START_TIMEOUT_MS, Promise.all(workers.map((worker) => worker.ready)));
-    const { seed, commandTimeoutMs, pauseMs } = options;
-    const faults = new Faults({ server, proxies, random: new Random(seed), commandTimeoutMs, pauseMs });
     disposals.push(() => faults.stop());
     faults.start();
     await Promise.race([sleep(options.seconds * 1_000), aborted(interrupted), ...workers.map(({ failed }) => failed)]);
@@ -106,23 +99,28 @@ function lateUs({ commandTimeoutMs }: HistoryOptions): number {
   return (commandTimeoutMs + 100) * 1_000;
 }
 
+/** Some with a comma in their IDs: they look like others' heads. */
+function userIds({ users }: HistoryOptions): string[] {
+  return Array.from({ length: users }, (_, user) => (user % 4 === 3 ? `u${user - 1},${user}` : `u${user}`));
+}
+
 function workerSettings(
-  { clients, users, seed, commandTimeoutMs }: HistoryOptions,
+  { clients, seed, commandTimeoutMs }: HistoryOptions,
+  {
+    users,
+    folder,
+    usersPort,
+  }: { readonly users: readonly string[]; readonly folder: string; readonly usersPort: number },
+  address: Address,
   index: number,
-  folder: string,
-  proxy: TcpProxy,
-  server: RedisServer,
-  usersServer: RedisServer,
 ): WorkerSettings {
   return {
     process: index,
     clients,
-    // Some with a comma in their IDs: they look like others' heads.
-    users: Array.from({ length: users }, (_, user) => (user % 4 === 3 ? `u${user - 1},${user}` : `u${user}`)),
+    users,
     seed,
-    proxyPort: proxy.port,
-    redisPort: server.port,
-    usersPort: usersServer.port,
+    address,
+    usersPort,
     file: join(folder, `${index}.jsonl`),
     ioredis: index % 3 === 2 ? 6 : 5,
     autoResendUnfulfilledCommands: index % 2 === 0,

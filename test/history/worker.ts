@@ -1,7 +1,7 @@
 /** One process of a history: many concurrent clients on one store. Started by runner.ts, with its settings as the argument. */
 import { createWriteStream } from "node:fs";
-import { Redis } from "ioredis";
-import { Redis as Redis6 } from "ioredis6";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster6, Redis as Redis6 } from "ioredis6";
 import { GenerationStore, type RedisClient } from "../../src/index.js";
 import { runClient } from "./client.js";
 import { Random } from "./random.js";
@@ -9,14 +9,17 @@ import { RequestLine } from "./requests.js";
 import { SessionPool } from "./session-pool.js";
 import type { World } from "./world.js";
 
+/** Where a process reaches Redis: one server, through its proxy and without; or a cluster. */
+export type Address =
+  | { readonly proxyPort: number; readonly redisPort: number }
+  | { readonly clusterPorts: readonly number[] };
+
 export interface WorkerSettings {
   readonly process: number;
   readonly clients: number;
   readonly users: readonly string[];
   readonly seed: number;
-  /** Where the process reaches Redis through its proxy, and without. */
-  readonly proxyPort: number;
-  readonly redisPort: number;
+  readonly address: Address;
   /** The server that holds passwords and passes cookies on; it never fails. */
   readonly usersPort: number;
   /** Receives the history, one operation a line. */
@@ -36,8 +39,11 @@ const CHANNEL = "cookies";
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as WorkerSettings;
 
+/** The store's client. */
 function proxiedClient(): RedisClient & Pick<Redis, "disconnect"> {
-  const { ioredis, proxyPort, autoResendUnfulfilledCommands } = settings;
+  const { ioredis, address, autoResendUnfulfilledCommands } = settings;
+  if ("clusterPorts" in address) return clusterClient(address.clusterPorts);
+  const { proxyPort } = address;
   const options = { autoResendUnfulfilledCommands, maxRetriesPerRequest: null, retryStrategy: () => 20 };
   const client =
     ioredis === 5 ? new Redis(proxyPort, "127.0.0.1", options) : new Redis6(proxyPort, "127.0.0.1", options);
@@ -45,14 +51,29 @@ function proxiedClient(): RedisClient & Pick<Redis, "disconnect"> {
   return client as unknown as RedisClient & Pick<Redis, "disconnect">;
 }
 
-async function main(): Promise<void> {
-  const { process: index, clients, users, seed, redisPort, usersPort, file, commandTimeoutMs } = settings;
-  const out = createWriteStream(file);
-  const proxied = proxiedClient();
-  const foreign = new Redis(redisPort, "127.0.0.1", {
+function clusterClient(ports: readonly number[]): Cluster & RedisClient {
+  const nodes = ports.map((port) => ({ host: "127.0.0.1", port }));
+  const client = settings.ioredis === 5 ? new Cluster(nodes) : new Cluster6(nodes);
+  client.on("error", () => undefined);
+  return client as unknown as Cluster & RedisClient;
+}
+
+/** A client of another service, which knows nothing of the store. */
+function foreignClient(): Pick<Redis, "incr" | "disconnect"> {
+  const { address } = settings;
+  if ("clusterPorts" in address) return clusterClient(address.clusterPorts) as Pick<Cluster, "incr" | "disconnect">;
+  const foreign = new Redis(address.redisPort, "127.0.0.1", {
     ...{ autoResendUnfulfilledCommands: false, enableOfflineQueue: false, retryStrategy: () => 20 },
   });
   foreign.on("error", () => undefined);
+  return foreign;
+}
+
+async function main(): Promise<void> {
+  const { process: index, clients, users, seed, usersPort, file, commandTimeoutMs } = settings;
+  const out = createWriteStream(file);
+  const proxied = proxiedClient();
+  const foreign = foreignClient();
   const usersClient = new Redis(usersPort, "127.0.0.1");
   const listener = new Redis(usersPort, "127.0.0.1");
   const store = new GenerationStore({ client: proxied, commandTimeoutMs, touchIntervalMs: 0 });

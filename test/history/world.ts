@@ -14,7 +14,7 @@ export interface World {
   readonly requests: RequestLine;
   readonly pool: SessionPool;
   /** Reaches the server under test as a program in another language would: without the library, without faults between. */
-  readonly foreign: Redis;
+  readonly foreign: Pick<Redis, "incr">;
   /** The application's database of users: their passwords. A server of its own, which never fails. */
   readonly users: Redis;
   /** The user somebody in this process has just begun to sign in or to move: a good moment to log that user out. */

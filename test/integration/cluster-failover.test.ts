@@ -147,3 +147,33 @@ test("G7: a node that hangs holds up only the sessions and users that it has", a
   expect(tookMs).toBeLessThan(500);
   await cluster.settled();
 }, 40_000);
+
+test("G1: with all primaries gone, reads fail instead of being answered by replicas that have missed a logout", async () => {
+  const app = await clusterApp(cluster, { store: { commandTimeoutMs: 300 } });
+  const device = await app.signedIn("noor");
+  expect(await userOf(device)).toBe("noor");
+  const primaries = await cluster.primaries();
+  const replicas = cluster.nodes.filter((node) => !primaries.includes(node));
+  const counter = await app.client.get("user_login_age:noor");
+  await expect.poll(async () => await replicasHave("user_login_age:noor", counter)).toBe(true);
+  // From here on the replicas miss what the primaries write.
+  for (const { server } of replicas) server.signal("SIGSTOP");
+  await Promise.all(primaries.map(({ root }) => root.call("CLIENT", "KILL", "TYPE", "replica")));
+  await app.store.logoutEverywhere("noor");
+  await Promise.all(primaries.map(({ server }) => server.stop("SIGKILL")));
+  for (const { server } of replicas) server.signal("SIGCONT");
+  const pages = await Promise.all(Array.from({ length: 20 }, () => device.get("/me")));
+  expect(new Set(pages.map(({ status, text }) => `${status} ${text}`))).toEqual(
+    new Set([`503 {"code":"ERR_REDIS_UNAVAILABLE"}`]),
+  );
+  await expect(app.store.isCurrent({ userId: "noor", generation: counter ?? "" })).rejects.toMatchObject({
+    status: 503,
+  });
+
+  async function replicasHave(key: string, value: string | null): Promise<boolean> {
+    const owner = await cluster.primaryOf(key);
+    const [replica] = await cluster.replicasOf(owner);
+    await replica?.root.readonly();
+    return (await replica?.root.get(key)) === value;
+  }
+}, 40_000);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { type ClusterOptions, Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GenerationStore, idempotency, submitTokens } from "../../src/index.js";
@@ -204,6 +205,32 @@ test.each([
   ]) {
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
+  }
+});
+
+test("C36: an ACL user with the documented rights and those a cluster needs besides is enough", async () => {
+  const pages = ["../../docs/redis-keys.md", "../../docs/deployment.md"].map((page) =>
+    readFileSync(new URL(page, import.meta.url), "utf8"),
+  );
+  const lines = pages.map((page) => /ACL SETUSER sessions (.*)$/m.exec(page)?.[1] ?? "");
+  for (const { root } of cluster.nodes) {
+    for (const line of lines) await root.call("ACL", "SETUSER", "sessions", ...line.split(" "));
+    await root.acl("LOG", "RESET");
+  }
+  const app = await clusterApp(cluster, {
+    clientOptions: { redisOptions: { username: "sessions", password: "password" } },
+  });
+  const [device, other] = [await app.signedIn("rights"), await app.signedIn("rights")];
+  await device.post("/set/a/1");
+  await device.post("/rotate");
+  await device.post("/others");
+  expect([await userOf(device), await userOf(other)]).toEqual(["rights", null]);
+  expect((await app.store.logoutEverywhere("rights", { replicas: 1 })).replicas).toBe(1);
+  expect((await app.store.ids()).length).toBeGreaterThan(0);
+  // ioredis says who it is; it goes on without.
+  for (const { root } of cluster.nodes) {
+    const denied = ((await root.acl("LOG")) as string[][]).map((entry) => entry[entry.indexOf("object") + 1]);
+    expect(denied.filter((object) => !object?.startsWith("client"))).toEqual([]);
   }
 });
 
