@@ -10,6 +10,10 @@ import { Readiness } from "./readiness.js";
 import { Reconnections } from "./reconnections.js";
 import type { Script } from "./script.js";
 import { ScriptRunner } from "./script-runner.js";
+import { extendLives } from "./scripts/extend-lives.js";
+
+/** So many commands cost less than starting a script that does the same. */
+const FEW = 3;
 
 /** Renews a key's life; never shortens one and never creates a key. */
 export interface LifeExtension {
@@ -169,6 +173,12 @@ export class RedisConnection {
 
   /** Extends many lives in one round trip to each server; a failure fails them all. */
   async extend(extensions: readonly LifeExtension[], deadline: Deadline = this.deadline()): Promise<void> {
+    if (extensions.length > FEW && this.#perNode === undefined) {
+      const args = extensions.flatMap(({ ttlMs, notAfterMs = "" }) => [String(ttlMs), String(notAfterMs)]);
+      const keys = extensions.map(({ key }) => key);
+      await this.runOver(extendLives, keys, args, deadline);
+      return;
+    }
     const requests = extensions.map(({ key, ttlMs, notAfterMs }) => {
       const commands: KeylessCommand[] = [["pexpire", String(ttlMs), "GT"]];
       if (notAfterMs !== undefined) commands.push(["pexpireat", String(notAfterMs), "LT"]);
@@ -249,22 +259,39 @@ export class RedisConnection {
     });
   }
 
-  async #send<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+  /** Sends at once where it can: what is sent in one moment then shares a write. */
+  #send<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.#closed || !this.#readiness.isReady || this.#primary.isDemoted) return this.#sendLater(deadline, send);
+    return deadline.limit(
+      started(() => send(this.#client)),
+      this.#failure,
+    );
+  }
+
+  async #sendLater<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.#closed) {
       throw new RedisError("ERR_STORE_CLOSED", "not-sent", "The store was closed; create a new one");
     }
     if (!this.#readiness.isReady) await this.#readiness.wait(deadline);
     if (this.#primary.isDemoted) await this.#primary.pass(deadline);
-    try {
-      return await deadline.limit(send(this.#client));
-    } catch (error) {
-      throw this.#failure(error);
-    }
+    return await deadline.limit(
+      started(() => send(this.#client)),
+      this.#failure,
+    );
   }
 
-  #failure(error: unknown): RedisError {
+  readonly #failure = (error: unknown): RedisError => {
     // In a cluster another node may be the primary by now, and the client follows it.
     if (this.#nodes === undefined) this.#primary.note(error);
     return toRedisError(error);
+  };
+}
+
+/** Some clients throw at once what others reject with. */
+function started<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return send();
+  } catch (error) {
+    return Promise.reject(error);
   }
 }

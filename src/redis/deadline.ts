@@ -3,6 +3,8 @@ import { Expiries } from "./expiries.js";
 
 const EXPIRIES = new Expiries();
 
+const asIs = (error: unknown): unknown => error;
+
 /** A point in time by which an operation must have ended, whatever Redis does. */
 export class Deadline {
   /** The end, on this process' monotonic clock. */
@@ -20,15 +22,15 @@ export class Deadline {
   }
 
   /**
-   * Settles as `promise` does, or rejects with `onExpiry()` once the deadline has passed. The promise itself goes on:
-   * what it was waiting for may still happen, which is why such an error is of unknown outcome.
+   * Settles as `promise` does (its failure as `toFailure` says), or rejects with a timeout once the deadline has passed. The promise
+   * itself goes on: what it was waiting for may still happen, which is why such an error is of unknown outcome.
    */
-  limit<T>(promise: Promise<T>, onExpiry: () => Error = () => this.timeoutError()): Promise<T> {
+  limit<T>(promise: Promise<T>, toFailure: (error: unknown) => unknown = asIs): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let isOpen = true;
       const expiry = EXPIRIES.add(this.endsAtMs, this.#timeoutMs, () => {
         isOpen = false;
-        reject(onExpiry());
+        reject(this.timeoutError());
       });
       const callOff = (): void => {
         if (isOpen) EXPIRIES.remove(expiry);
@@ -41,7 +43,7 @@ export class Deadline {
         },
         (error: unknown) => {
           callOff();
-          reject(error);
+          reject(toFailure(error));
         },
       );
     });

@@ -26,41 +26,28 @@ export class ScriptRunner {
     args: readonly string[],
     deadline: Deadline,
   ): Promise<Reply> {
-    let reply = await this.#runOnce(script, keys, args, deadline);
-    // The server's clock was stepped, or it is another server's: now it is known, and nothing was done yet.
-    if (reply === "too late" && deadline.remainingMs > 0) reply = await this.#runOnce(script, keys, args, deadline);
-    if (reply === "too late") throw deadline.tooLateError();
-    const decoded = script.decode(Number(reply[0]), reply.slice(1));
-    if (decoded === undefined) throw malformedReply(script.name);
-    return decoded;
-  }
-
-  async #runOnce<Reply>(
-    script: Script<Reply>,
-    keys: readonly string[],
-    args: readonly string[],
-    deadline: Deadline,
-  ): Promise<readonly unknown[] | "too late"> {
     const key = keys[0] ?? "";
     const clock = this.#nodes?.clockOf(key) ?? this.#clock;
-    const notAfterMs = clock.at(deadline) ?? (await this.#learnClock(clock, key, deadline));
-    if (clock.isDue()) this.#learnClock(clock, key, deadline).catch(() => undefined);
-    await this.#nodes?.whenAny(deadline);
-    const sentAtMs = performance.now();
-    const reply = await this.#send(deadline, async (client) => {
+    for (let isFirst = true; ; isFirst = false) {
+      const notAfterMs = clock.at(deadline) ?? (await this.#learnClock(clock, key, deadline));
+      if (clock.isDue()) this.#learnClock(clock, key, deadline).catch(() => undefined);
+      if (this.#nodes !== undefined) await this.#nodes.whenAny(deadline);
+      const sentAtMs = performance.now();
       const keysAndArgs = [...keys, ...args, String(notAfterMs)];
-      try {
-        return await client.evalsha(script.sha1, keys.length, ...keysAndArgs);
-      } catch (error) {
-        // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
-        if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
-        return await client.eval(script.lua, keys.length, ...keysAndArgs);
+      const reply = await this.#send(deadline, (client) =>
+        evaluate(client, script, keys.length, keysAndArgs, deadline),
+      );
+      if (!Array.isArray(reply)) throw malformedReply(script.name);
+      const status = Number(reply[0]);
+      if (status !== TOO_LATE) {
+        const decoded = script.decode(status, reply.slice(1));
+        if (decoded === undefined) throw malformedReply(script.name);
+        return decoded;
       }
-    });
-    if (!Array.isArray(reply)) throw malformedReply(script.name);
-    if (Number(reply[0]) !== TOO_LATE) return reply;
-    clock.note(Number(reply[1]), sentAtMs);
-    return "too late";
+      // The server's clock was stepped, or it is another server's: now it is known, and nothing was done yet.
+      clock.note(Number(reply[1]), sentAtMs);
+      if (!isFirst || deadline.remainingMs === 0) throw deadline.tooLateError();
+    }
   }
 
   async #learnClock(clock: ServerClock, key: string, deadline: Deadline): Promise<number> {
@@ -72,4 +59,18 @@ export class ScriptRunner {
     });
     return clock.at(deadline) ?? 0;
   }
+}
+
+function evaluate(
+  client: RedisClient,
+  script: Script<unknown>,
+  keyCount: number,
+  keysAndArgs: string[],
+  deadline: Deadline,
+): Promise<unknown> {
+  return client.evalsha(script.sha1, keyCount, ...keysAndArgs).catch((error: unknown) => {
+    // Past the deadline nobody waits any more: what has not been sent yet must not take effect later.
+    if (!isNoScript(error) || deadline.remainingMs === 0) throw error;
+    return client.eval(script.lua, keyCount, ...keysAndArgs);
+  });
 }

@@ -19,23 +19,39 @@ function gathering(maxItems = 3): { gathering: Gathering<number>; sent: number[]
 const tick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("G1: while nothing is on its way, a moment is this step of the event loop", async () => {
+test("G1: for a lone caller a moment is this step of the event loop", async () => {
+  const { gathering: g, sent, gates } = gathering();
+  for (const item of [1, 2]) {
+    const done = g.add(item);
+    expect(sent).toHaveLength(item - 1);
+    await tick();
+    expect(sent).toHaveLength(item);
+    gates[item - 1]?.open();
+    await done;
+  }
+  expect(sent).toEqual([[1], [2]]);
+});
+
+test("G1: after several at once it lasts until the next setImmediate, until one is alone again", async () => {
   const { gathering: g, sent, gates } = gathering();
   const done = [g.add(1), g.add(2)];
   expect(done[0]).toBe(done[1]);
-  expect(sent).toEqual([]);
   await tick();
   expect(sent).toEqual([[1, 2]]);
   gates[0]?.open();
   await Promise.all(done);
-  const next = g.add(3);
-  await tick();
-  expect(sent).toEqual([[1, 2], [3]]);
-  gates[1]?.open();
-  await next;
+  for (const item of [3, 4]) {
+    const next = g.add(item);
+    await tick();
+    expect(sent).toHaveLength(item - 2 + (item === 4 ? 1 : 0));
+    await immediate();
+    expect(sent.at(-1)).toEqual([item]);
+    gates.at(-1)?.open();
+    await next;
+  }
 });
 
-test("G1: while something is, it lasts until the next setImmediate", async () => {
+test("G1: while something is on its way, it lasts until the next setImmediate", async () => {
   const { gathering: g, sent, gates } = gathering();
   void g.add(1);
   await tick();
@@ -66,8 +82,6 @@ test("G7: a failure is that of its batch alone, and the gathering goes on", asyn
   });
   const [one, two] = await Promise.allSettled([g.add(1), g.add(2)]);
   expect([one?.status, two?.status]).toEqual(["rejected", "fulfilled"]);
-  const three = g.add(3);
-  await tick();
+  await g.add(3);
   expect(batches).toBe(3);
-  await three;
 });

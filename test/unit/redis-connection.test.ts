@@ -97,6 +97,32 @@ test("C21: lives are extended in one round trip, each up to its own end", async 
   await expect(redis.extend(extensions)).rejects.toThrow("answered PEXPIRE");
 });
 
+test("C21: many lives are extended by one script, and late it does nothing", async () => {
+  const { client, redis } = played();
+  client.replies["evalsha"] = [[1], new Error("OOM full"), [-1, "1000000"]];
+  const extensions = [1, 2, 3, 4].map((n) =>
+    n === 4 ? { key: "k4", ttlMs: 4, notAfterMs: 9 } : { key: `k${n}`, ttlMs: n },
+  );
+  await redis.extend(extensions);
+  const [sent] = client.asked.filter(([name]) => name === "evalsha");
+  expect(sent?.slice(2, -1)).toEqual(["4", "k1", "k2", "k3", "k4", "1", "", "2", "", "3", "", "4", "9"]);
+  await expect(redis.extend(extensions)).rejects.toMatchObject({ code: "ERR_REDIS_REPLY", outcome: "refused" });
+  await expect(redis.extend(extensions)).rejects.toMatchObject({ code: "ERR_REDIS_TIMEOUT", outcome: "refused" });
+  expect(client.count("pexpire")).toBe(0);
+});
+
+test("G7: a client that throws at once fails as one that rejects", async () => {
+  const { client, redis } = played();
+  client.replies["mget"] = [["7"]];
+  expect(await redis.mget(["a"])).toEqual(["7"]);
+  Object.assign(client, {
+    mget: () => {
+      throw new Error("broken");
+    },
+  });
+  await expect(redis.mget(["a"])).rejects.toMatchObject({ code: "ERR_REDIS_UNAVAILABLE", outcome: "unknown" });
+});
+
 test("clear: keys are deleted in one round trip", async () => {
   const { client, redis } = played();
   client.replies["unlink"] = [[[null, 1]], null];

@@ -83,7 +83,9 @@ test("G7: a deadline ends what hangs, passes on what does not, and its time only
   expect(await deadline.limit(Promise.resolve(7))).toBe(7);
   await expect(deadline.limit(Promise.reject(new Error("its own")))).rejects.toThrow("its own");
   await expect(deadline.limit(new Promise(() => undefined))).rejects.toBeInstanceOf(RedisError);
-  await expect(deadline.limit(new Promise(() => undefined), () => new Error("own"))).rejects.toThrow("own");
+  const told = (error: unknown): Error => new Error("told", { cause: error });
+  await expect(new Deadline(20).limit(Promise.reject(7), told)).rejects.toMatchObject({ message: "told", cause: 7 });
+  await expect(new Deadline(5).limit(new Promise(() => undefined), told)).rejects.toBeInstanceOf(RedisError);
   // Timers may come up to a millisecond early.
   expect(deadline.remainingMs).toBeLessThan(1);
   expect(new Deadline(0).remainingMs).toBe(0);
