@@ -18,6 +18,8 @@ export interface RedisClient extends WritingClient {
   get(key: string): Promise<string | null>;
   mget(keys: string[]): Promise<(string | null)[]>;
   del(key: string): Promise<number>;
+  pexpire(key: string, milliseconds: number, condition: "GT"): Promise<number>;
+  pexpireat(key: string, epochMs: number, condition: "LT"): Promise<number>;
   eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   time(): Promise<readonly (string | number)[]>;
@@ -57,7 +59,19 @@ export interface NodeClient extends RedisClient {
   duplicate(override: object): RedisClient;
 }
 
-const REQUIRED_METHODS = ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "time", "pipeline"] as const;
+const REQUIRED_METHODS = [
+  "on",
+  "removeListener",
+  "get",
+  "mget",
+  "del",
+  "pexpire",
+  "pexpireat",
+  "eval",
+  "evalsha",
+  "time",
+  "pipeline",
+] as const;
 const CLUSTER_METHODS = ["nodes", "refreshSlotsCache"] as const;
 
 /** Throws a `TypeError` unless `client` looks like an ioredis client that reads from primaries. */

@@ -38,17 +38,27 @@ export class Moment {
     this.#onTheWay -= 1;
   }
 
+  /** What `send` sends before it returns goes out in one write. */
+  inOneWrite<T>(send: () => T): T {
+    // The same one at both ends: the connection may be found gone in between.
+    const { stream } = this.#client;
+    stream?.cork?.();
+    try {
+      return send();
+    } finally {
+      stream?.uncork?.();
+    }
+  }
+
   readonly #end = (): void => {
     const flushes = this.#flushes;
     this.#flushes = [];
     this.#lastItems = 0;
-    // The same one at both ends: a flush may notice that the connection is gone.
-    const stream = flushes.length > 1 ? this.#client.stream : undefined;
-    stream?.cork?.();
-    try {
-      for (const flush of flushes) flush();
-    } finally {
-      stream?.uncork?.();
-    }
+    const [first] = flushes;
+    if (flushes.length === 1) first?.();
+    else
+      this.inOneWrite(() => {
+        for (const flush of flushes) flush();
+      });
   };
 }

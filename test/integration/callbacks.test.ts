@@ -34,7 +34,7 @@ const SERVERS: Readonly<Record<string, (client: Awaited<ReturnType<typeof freshC
   "a working Redis": () => undefined,
   "a closed connection": (client) => client.disconnect(),
   "a client that throws": (client) => {
-    for (const name of ["get", "mget", "del", "eval", "evalsha", "pipeline"] as const) {
+    for (const name of ["get", "mget", "del", "pexpire", "pexpireat", "eval", "evalsha", "pipeline"] as const) {
       client[name] = (() => {
         throw new Error("client threw");
       }) as never;

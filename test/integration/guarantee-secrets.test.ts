@@ -13,7 +13,7 @@ function everythingIn(value: unknown): string {
 
 /** A client that fails as ioredis does: with the whole command on the error, and its arguments in the message. */
 function failingClient(client: RedisClient, message: (args: unknown[]) => string): RedisClient {
-  const failing = new Set(["get", "mget", "del", "eval", "evalsha"]);
+  const failing = new Set(["get", "mget", "del", "pexpire", "pexpireat", "eval", "evalsha"]);
   return new Proxy(client, {
     get(target, name) {
       const own = Reflect.get(target, name);

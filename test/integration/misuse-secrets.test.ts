@@ -174,7 +174,8 @@ test("G9: nothing leaks from a closed connection, a server that vanishes, one th
   for (const reply of [5, null, "text", [], [9, SID], { [SID]: USER }, [[null, [USER]]], new Error(`ERR ${SID}`)]) {
     const answer = (): Promise<unknown> => (reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply));
     const broken = await freshClient();
-    for (const method of ["get", "mget", "del", "eval", "evalsha"] as const) broken[method] = answer as never;
+    for (const method of ["get", "mget", "del", "pexpire", "pexpireat", "eval", "evalsha"] as const)
+      broken[method] = answer as never;
     broken.pipeline = (() => ({ exec: answer })) as never;
     const found = await provoke(broken);
     if (!(reply instanceof Error)) expectNoSecrets(found);
@@ -193,7 +194,8 @@ test("G9: error replies that quote their arguments are cut", async () => {
     const client = await freshClient();
     const refuse = (): Promise<never> =>
       Promise.reject(Object.assign(new Error(message), { command: { args: [SID, USER] } }));
-    for (const method of ["get", "mget", "del", "eval", "evalsha"] as const) client[method] = refuse as never;
+    for (const method of ["get", "mget", "del", "pexpire", "pexpireat", "eval", "evalsha"] as const)
+      client[method] = refuse as never;
     client.pipeline = (() => ({ exec: refuse })) as never;
     expectNoSecrets(await provoke(client));
   }

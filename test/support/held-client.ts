@@ -2,7 +2,7 @@ import type { RedisClient } from "../../src/index.js";
 import { Gate } from "./gate.js";
 import type { CommandTest } from "./tcp-proxy.js";
 
-const HOLDABLE = new Set(["get", "mget", "del", "eval", "evalsha"]);
+const HOLDABLE = new Set(["get", "mget", "del", "pexpire", "pexpireat", "eval", "evalsha"]);
 
 interface Hold {
   readonly matches: CommandTest;

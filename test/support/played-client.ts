@@ -13,6 +13,8 @@ export class PlayedClient extends EventEmitter {
   readonly mget = (keys: string[]): Promise<never> => this.#answer("mget", keys);
   readonly del = (key: string): Promise<never> => this.#answer("del", [key]);
   readonly get = (key: string): Promise<never> => this.#answer("get", [key]);
+  readonly pexpire = (...args: (string | number)[]): Promise<never> => this.#answer("pexpire", args.map(String));
+  readonly pexpireat = (...args: (string | number)[]): Promise<never> => this.#answer("pexpireat", args.map(String));
   readonly time = (): Promise<never> => this.#answer("time", []);
   readonly evalsha = (sha1: string, ...rest: (string | number)[]): Promise<never> =>
     this.#answer("evalsha", [sha1, ...rest.map(String)]);

@@ -45,10 +45,9 @@ describe("docs: the options table of the README", () => {
     ]),
   );
   const client = Object.fromEntries(
-    ["on", "removeListener", "get", "mget", "del", "eval", "evalsha", "time", "pipeline"].map((name) => [
-      name,
-      () => 0,
-    ]),
+    ["on", "removeListener", "get", "mget", "del", "pexpire", "pexpireat", "eval", "evalsha", "time", "pipeline"].map(
+      (name) => [name, () => 0],
+    ),
   );
   const defaults = Object.entries(storeConfiguration({ client } as never));
 

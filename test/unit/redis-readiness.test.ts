@@ -95,7 +95,7 @@ test.each([
   ["redis://", "an ioredis client, got a string"],
   [
     { on: () => undefined, get: "no function" },
-    "an ioredis client, got an object without removeListener, get, mget, del, eval, evalsha, time, pipeline",
+    "an ioredis client, got an object without removeListener, get, mget, del, pexpire, pexpireat, eval, evalsha, time, pipeline",
   ],
 ])("misuse: %j is no client", (client, expected) => {
   expect(() => checkClient("GenerationStore", client)).toThrow(
