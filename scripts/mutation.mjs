@@ -20,8 +20,8 @@ const PARTS = {
     static: true,
   },
   reading: {
-    mutate: session("gathering", "reader", "session-loader", "recent-sessions"),
-    tests: ["unit/gathering", "unit/reader", "unit/recent-sessions", "unit/session-loader"],
+    mutate: session("reader", "cluster-reader", "session-loader", "recent-sessions"),
+    tests: ["unit/reader", "unit/cluster-reader", "unit/recent-sessions", "unit/session-loader"],
   },
   login: {
     mutate: session(
@@ -77,6 +77,10 @@ const PARTS = {
   redis: {
     mutate: ["src/redis/**/*.ts"],
     tests: [
+      "unit/gathering",
+      "unit/key-slot",
+      "unit/primary-check",
+      "unit/cluster-commands",
       "unit/redis-failure",
       "unit/redis-readiness",
       "unit/redis-connection",

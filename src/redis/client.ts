@@ -28,15 +28,16 @@ export interface RedisClient extends WritingClient {
 
 /** What is looked at of a client's own options. */
 export interface RedisClientOptions {
+  /** What the client puts before every key. */
   readonly keyPrefix?: string | undefined;
   /** Of a sentinel client: which servers it connects to. */
   readonly role?: string | undefined;
+  /** Whether the connection is to serve reads from a replica of a cluster. */
   readonly readOnly?: boolean | undefined;
   /** Of a cluster client: where it sends reads. */
   readonly scaleReads?: unknown;
-  readonly redisOptions?:
-    | { readonly keyPrefix?: string | undefined; readonly readOnly?: boolean | undefined }
-    | undefined;
+  /** Of a cluster client: the options of its connections. */
+  readonly redisOptions?: Pick<RedisClientOptions, "keyPrefix" | "readOnly"> | undefined;
 }
 
 /** The part of an ioredis pipeline that is used. */

@@ -1,35 +1,12 @@
 import { expect, test } from "vitest";
-import type { ClusterClient, NodeClient } from "../../src/redis/client.js";
+import type { ClusterClient } from "../../src/redis/client.js";
 import { ClusterCommands } from "../../src/redis/cluster-commands.js";
 import { ClusterNodes } from "../../src/redis/cluster-nodes.js";
+import { RedisConnection } from "../../src/redis/connection.js";
 import { Deadline } from "../../src/redis/deadline.js";
 import { keySlot, SLOTS } from "../../src/redis/key-slot.js";
-import { PlayedClient } from "../support/played-client.js";
-
-/** A node's connection, played. */
-class PlayedNode extends PlayedClient {
-  override options: { host: string; port: number; readOnly?: boolean; keyPrefix?: string };
-
-  constructor(port: number) {
-    super();
-    this.options = { host: "a", port };
-    this.replies["mget"] = [["value"]];
-    this.replies["pexpire"] = [[[null, 1]]];
-  }
-}
-
-/** Two primaries, each with half of the slots. */
-class PlayedCluster extends PlayedClient {
-  readonly isCluster = true;
-  readonly primaries = [new PlayedNode(1), new PlayedNode(2)];
-  slots: string[][] = Array.from({ length: SLOTS }, (_, slot) => [slot < SLOTS / 2 ? "a:1" : "a:2", "a:3"]);
-  refreshes = 0;
-
-  readonly nodes = (): readonly NodeClient[] => this.primaries as unknown as NodeClient[];
-  readonly refreshSlotsCache = (): void => {
-    this.refreshes += 1;
-  };
-}
+import { defineScript } from "../../src/redis/script.js";
+import { PlayedCluster, PlayedNode } from "../support/played-cluster.js";
 
 function played(): { cluster: PlayedCluster; commands: ClusterCommands; nodes: ClusterNodes } {
   const cluster = new PlayedCluster();
@@ -164,4 +141,33 @@ test("G7: without any primary a script waits, and fails in its time", async () =
   const waiting = nodes.whenAny(new Deadline(2_000));
   cluster.primaries.push(new PlayedNode(1));
   await expect(waiting).resolves.toBeUndefined();
+});
+
+test("scripts carry the time of the node that runs them; one that has none yet is asked for it first", async () => {
+  const { cluster } = played();
+  const [first, second] = cluster.primaries;
+  if (first === undefined || second === undefined) throw new Error("no nodes");
+  first.replies["time"] = [["1000", "0"]];
+  second.replies["time"] = [["5000", "0"]];
+  cluster.replies["evalsha"] = [[1]];
+  const redis = new RedisConnection(cluster.asClient, 2_000);
+  const script = defineScript<true>({ name: "played", lua: "", decode: () => true });
+  for (const key of [FIRST, SECOND, OTHER_FIRST]) await redis.run(script, key, []);
+  const notAfter = cluster.asked.map((words) => Number(words.at(-1)));
+  expect(notAfter.map((ms) => Math.round(ms / 1_000))).toEqual([1_002, 5_002, 1_002]);
+  expect([first.count("time"), second.count("time"), cluster.count("time")]).toEqual([1, 1, 0]);
+});
+
+test("a node whose clock cannot be asked for is not waited for: the script says itself when it is too late", async () => {
+  const { cluster } = played();
+  const [first] = cluster.primaries;
+  if (first === undefined) throw new Error("no node");
+  first.replies["time"] = [new Error("Connection is closed.")];
+  cluster.replies["time"] = [["1000", "0"]];
+  cluster.replies["evalsha"] = [[-1, "7000000"], [1]];
+  const redis = new RedisConnection(cluster.asClient, 2_000);
+  const script = defineScript<true>({ name: "played", lua: "", decode: () => true });
+  expect(await redis.run(script, FIRST, [])).toBe(true);
+  const notAfter = cluster.asked.filter(([name]) => name === "evalsha").map((words) => Number(words.at(-1)));
+  expect(notAfter.map((ms) => Math.round(ms / 1_000))).toEqual([1_002, 7_002]);
 });

@@ -45,6 +45,7 @@ const TYPES = [
   "ReadRequestOptions",
   "ReappliedEvent",
   "RedisClient",
+  "RedisClientOptions",
   "RedisPipeline",
   "RequestHandler",
   "RequireLoginOptions",
