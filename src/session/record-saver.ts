@@ -63,7 +63,8 @@ export class RecordSaver {
     let deadline: Deadline | undefined;
     for (const save of batch) {
       keys.push(save.key);
-      args.push(save.head, save.payload, save.ttlMs);
+      // The head twice: joining the two there costs Redis more than reading it again.
+      args.push(save.head, save.head + save.payload, save.ttlMs);
       if (deadline === undefined || save.deadline.endsAtMs < deadline.endsAtMs) deadline = save.deadline;
     }
     try {

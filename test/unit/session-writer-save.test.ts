@@ -151,7 +151,7 @@ test("G5: a save replaces the record it was loaded from, and keeps its head", as
   const payload = payloadOf({ cart: 2 });
   expect(await writer.save("a", binding, snapshot(payload), nobody)).toBe("written");
   const head = quoted("mira,7,n=xyz,");
-  expect(redis.asked).toEqual([`save-records session:a ${head} ${quoted(payload)} "11000"`]);
+  expect(redis.asked).toEqual([`save-records session:a ${head} ${quoted(`mira,7,n=xyz,${payload}`)} "11000"`]);
   expect(binding).toMatchObject({ kind: "loaded", head: "mira,7,n=xyz,", login: MIRA, payload });
   expect(played.hasNoted()).toBe(true);
 });
