@@ -15,13 +15,15 @@ process.once("message", async (/** @type {any} */ { port, connections, requests,
   await Promise.all(Array.from({ length: connections }, drive));
   const seconds = (performance.now() - startMs) / 1_000;
   timesMs.sort((a, b) => a - b);
-  process.send?.({
-    seconds,
-    p50: timesMs[timesMs.length >> 1],
-    p99: timesMs[Math.floor(timesMs.length * 0.99)],
-    bodies,
-  });
-  process.disconnect();
+  process.send?.(
+    {
+      seconds,
+      p50: timesMs[timesMs.length >> 1],
+      p99: timesMs[Math.floor(timesMs.length * 0.99)],
+      bodies,
+    },
+    () => process.disconnect(),
+  );
 
   function drive() {
     return new Promise((resolve, reject) => {

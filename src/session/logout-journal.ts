@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { RedisConnection } from "../redis/connection.js";
 import type { Generations } from "./generations.js";
+import { ownCopy } from "./own-copy.js";
 import { isGeneration, parseRecord } from "./record.js";
 import { deleteRecord } from "./scripts/delete-record.js";
 import type { StoreEvents } from "./store-events.js";
@@ -72,7 +73,7 @@ export class LogoutJournal {
     // A logout may be answered after the store was closed.
     if (this.#isClosed) return;
     const nowMs = performance.now();
-    entries.set(name, { value, notedAtMs: nowMs, dueAtMs: nowMs + TICK_MS - SLACK_MS });
+    entries.set(ownCopy(name), { value: ownCopy(value), notedAtMs: nowMs, dueAtMs: nowMs + TICK_MS - SLACK_MS });
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(this.#look, TICK_MS);
     this.#timer.unref();

@@ -137,6 +137,7 @@ function userOf({ outcome }: PendingRead): string {
 
 /** Whether a record's login is its user's current one. */
 export function judge(record: StoredRecord, counter: string | null): ReadOutcome {
-  if (!isGeneration(counter)) return UNCOUNTED;
-  return { kind: counter === record.login?.generation ? "live" : "stale", record };
+  // A record's generation was checked when it was parsed: what equals it needs no second look.
+  if (counter !== null && counter === record.login?.generation) return { kind: "live", record };
+  return isGeneration(counter) ? { kind: "stale", record } : UNCOUNTED;
 }

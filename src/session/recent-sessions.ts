@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { ownCopy } from "./own-copy.js";
 
 /** How many sessions a process remembers something about; the least recently used are forgotten. */
 const MAX_SESSIONS = 50_000;
@@ -23,15 +24,18 @@ export class RecentSessions {
 
   rememberUser(sid: string, userText: string | undefined): void {
     const known = this.#sessions.get(sid);
-    if (known !== undefined) known.userText = userText;
-    else if (userText !== undefined) this.#sessions.set(sid, { userText, extendedAtMs: -Infinity, lifetimeMs: 0 });
+    const own = userText === undefined ? undefined : ownCopy(userText);
+    if (known !== undefined) known.userText = own;
+    else if (own !== undefined) {
+      this.#sessions.set(ownCopy(sid), { userText: own, extendedAtMs: -Infinity, lifetimeMs: 0 });
+    }
   }
 
   /** Call with the time *before* the command was sent: the record's new life started no earlier. */
   rememberExtension(sid: string, atMs: number, lifetimeMs: number): void {
     const known = this.#sessions.get(sid);
     if (known === undefined) {
-      this.#sessions.set(sid, { userText: undefined, extendedAtMs: atMs, lifetimeMs });
+      this.#sessions.set(ownCopy(sid), { userText: undefined, extendedAtMs: atMs, lifetimeMs });
     } else if (atMs >= known.extendedAtMs) {
       known.extendedAtMs = atMs;
       known.lifetimeMs = lifetimeMs;

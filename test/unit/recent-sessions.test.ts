@@ -1,5 +1,8 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { RecentSessions } from "../../src/session/recent-sessions.js";
+import { parseRecord } from "../../src/session/record.js";
 
 test("recent sessions: the user of a session is remembered, changed and forgotten", () => {
   const recent = new RecentSessions();
@@ -47,3 +50,24 @@ test("recent sessions: the least recently used is forgotten beyond 50 000", () =
   for (let index = 0; index <= 50_000; index += 1) recent.rememberUser(`anonymous-${index}`, undefined);
   expect(recent.userOf("s50000")).toBe("mira");
 });
+
+test("memory: what is remembered of a session does not keep its record in memory", () => {
+  const recent = new RecentSessions();
+  const gc = exposedGc();
+  gc();
+  const beforeBytes = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 1_000; n += 1) {
+    const userId = `0b9c1a52-6b3e-4c7f-9d8a-${String(n).padStart(12, "0")}`;
+    // A text from bytes, as a reply is: not made of parts that are in memory anyway.
+    const text = Buffer.from(`${userId},7,n=xyz,{"cookie":{},"x":"${"y".repeat(50_000)}"}`).toString();
+    recent.rememberUser(`sid-${n}`, parseRecord(text)?.login?.userText);
+  }
+  gc();
+  expect(recent.userOf("sid-7")).toBe("0b9c1a52-6b3e-4c7f-9d8a-000000000007");
+  expect(process.memoryUsage().heapUsed - beforeBytes).toBeLessThan(5_000_000);
+});
+
+function exposedGc(): () => void {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc");
+}
