@@ -23,7 +23,7 @@ export type { IdempotencyOptions, IdempotencyRefusal } from "./idempotency/idemp
 export type { IdempotencyAnswer, KeepOption } from "./idempotency/keep-policy.js";
 export type { IdempotencyControl } from "./idempotency/run.js";
 export type { ScopeOption } from "./idempotency/scope.js";
-export type { RedisClient, RedisClientOptions, RedisPipeline } from "./redis/client.js";
+export type { RedisClient, RedisClientOptions, RedisClientStream, RedisPipeline } from "./redis/client.js";
 export type { LoginStamp } from "./session/current-login.js";
 export { GenerationStore } from "./session/generation-store.js";
 export { type Login, loginOf } from "./session/login.js";

@@ -1,16 +1,17 @@
 import { kindOf, misuse } from "../check.js";
-import type { WritingClient } from "./moment.js";
 
 /**
  * The little that is asked of a Redis client: ioredis 5 and 6 (`Redis` and `Cluster`) and ioredis-mock fit it by shape.
  * No class is imported and no `instanceof` is used, so the application's own copy of ioredis is the only one.
  */
-export interface RedisClient extends WritingClient {
+export interface RedisClient {
   /** ioredis' connection state. Commands are sent only while it is `"ready"`; ioredis-mock has none and counts as ready. */
   readonly status?: string;
   /** True for ioredis' `Cluster`. */
   readonly isCluster?: boolean;
   readonly options?: RedisClientOptions;
+  /** ioredis' socket, so that what is sent together goes out in one write; ioredis-mock and cluster clients have none. */
+  readonly stream?: RedisClientStream | null | undefined;
   on(event: string, listener: (...args: unknown[]) => void): unknown;
   removeListener(event: string, listener: (...args: unknown[]) => void): unknown;
   connect?(): Promise<unknown>;
@@ -18,7 +19,9 @@ export interface RedisClient extends WritingClient {
   get(key: string): Promise<string | null>;
   mget(keys: string[]): Promise<(string | null)[]>;
   del(key: string): Promise<number>;
+  /** Gives a key a longer life, never a shorter one. */
   pexpire(key: string, milliseconds: number, condition: "GT"): Promise<number>;
+  /** Lets a key's life end at this time at the latest. */
   pexpireat(key: string, epochMs: number, condition: "LT"): Promise<number>;
   eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
@@ -38,6 +41,14 @@ export interface RedisClientOptions {
   readonly scaleReads?: unknown;
   /** Of a cluster client: the options of its connections. */
   readonly redisOptions?: Pick<RedisClientOptions, "keyPrefix" | "readOnly"> | undefined;
+}
+
+/** The part of a socket that is used: what is written between the two goes out at once. */
+export interface RedisClientStream {
+  /** Holds back what is written. */
+  cork?(): void;
+  /** Writes what was held back. */
+  uncork?(): void;
 }
 
 /** The part of an ioredis pipeline that is used. */

@@ -1,8 +1,7 @@
+import type { RedisClient } from "./client.js";
+
 /** What is needed of a client to put several commands into one write. */
-export interface WritingClient {
-  /** ioredis' socket; ioredis-mock and cluster clients have none. */
-  readonly stream?: { cork?(): void; uncork?(): void } | null | undefined;
-}
+type WritingClient = Pick<RedisClient, "stream">;
 
 /**
  * Says when what was gathered for one server is sent. For a lone caller, with nothing on its way and nobody beside it last time, a
