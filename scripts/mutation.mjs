@@ -20,7 +20,7 @@ const PARTS = {
     static: true,
   },
   reading: {
-    mutate: session("reader", "cluster-reader", "session-loader", "recent-sessions"),
+    mutate: session("reader", "cluster-reader", "session-loader", "recent-sessions", "own-copy"),
     tests: ["unit/reader", "unit/cluster-reader", "unit/recent-sessions", "unit/session-loader"],
   },
   login: {
@@ -78,6 +78,7 @@ const PARTS = {
     mutate: ["src/redis/**/*.ts"],
     tests: [
       "unit/gathering",
+      "unit/moment",
       "unit/key-slot",
       "unit/primary-check",
       "unit/cluster-commands",

@@ -71,8 +71,10 @@ test("G7: what a command meets, each of its saves meets; a refusal or nonsense i
   expect(four.slice(0, 2).map((each) => saver.isWritten(each))).toEqual([true, false]);
   expect(() => saver.isWritten(four[2] ?? save())).toThrow("OOM full");
   expect(() => saver.isWritten(four[3] ?? save())).toThrow(Error);
-  redis.replies["save-records"] = new Error("lost");
+  const failure = new Error("lost");
+  redis.replies["save-records"] = failure;
   const lost = [save(), save()];
   await Promise.all(lost.map((each) => saver.add(each)));
-  for (const each of lost) expect(() => saver.isWritten(each)).toThrow("lost");
+  expect(lost.map((each) => each.reply)).toEqual([{ error: failure }, { error: failure }]);
+  for (const each of lost) expect(() => saver.isWritten(each)).toThrow(failure);
 });
