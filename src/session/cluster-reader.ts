@@ -25,7 +25,11 @@ export class ClusterSessionReader {
     this.#sessionPrefix = sessionPrefix;
   }
 
-  async read(sid: string): Promise<ReadOutcome> {
+  async read<T>(sid: string, use: (outcome: ReadOutcome) => T): Promise<T> {
+    return use(await this.#read(sid));
+  }
+
+  async #read(sid: string): Promise<ReadOutcome> {
     const deadline = this.#redis.deadline();
     const guess = this.#recent.userOf(sid);
     if (guess === undefined) return await this.#readInOrder(sid, deadline);

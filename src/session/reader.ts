@@ -60,11 +60,13 @@ export class SessionReader {
     this.#gathering = new Gathering(redis.moment, MAX_BATCH, (batch) => this.#readTogether(batch));
   }
 
-  async read(sid: string): Promise<ReadOutcome> {
+  /** Reads a session and answers what `use` makes of it: a step less than awaiting it first, and there is one for each request. */
+  read<T>(sid: string, use: (outcome: ReadOutcome) => T): Promise<T> {
     const read: PendingRead = { sid, row: -1, guess: undefined, column: -1, outcome: ABSENT, later: undefined };
-    await this.#gathering.add(read);
-    if (read.later !== undefined) await read.later;
-    return read.outcome;
+    // `then` of the caller's own: that brings it back into its async context.
+    return this.#gathering
+      .add(read)
+      .then(() => (read.later === undefined ? use(read.outcome) : read.later.then(() => use(read.outcome))));
   }
 
   async #readTogether(batch: readonly PendingRead[]): Promise<void> {

@@ -19,7 +19,7 @@ export type LoadOutcome =
 
 export interface LoaderParts {
   readonly redis: RedisConnection;
-  readonly reader: { read(sid: string): Promise<ReadOutcome> };
+  readonly reader: { read<T>(sid: string, use: (outcome: ReadOutcome) => T): Promise<T> };
   readonly dataUser: DataUser;
   readonly lifetimes: LifetimePlan;
   readonly retired: RetiredSessions;
@@ -38,9 +38,12 @@ export class SessionLoader {
     this.#parts = parts;
   }
 
-  async load(sid: string): Promise<LoadOutcome> {
+  load(sid: string): Promise<LoadOutcome> {
     const readAt = this.#parts.retired.moment;
-    const outcome = await this.#parts.reader.read(sid);
+    return this.#parts.reader.read(sid, (outcome) => this.#conclude(sid, outcome, readAt));
+  }
+
+  #conclude(sid: string, outcome: ReadOutcome, readAt: number): LoadOutcome {
     switch (outcome.kind) {
       case "live":
         return this.#use(sid, outcome.record, readAt);

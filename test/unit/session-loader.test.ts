@@ -25,7 +25,7 @@ function played(outcome: ReadOutcome, userId?: (data: never) => unknown, absolut
   const seen: unknown[] = [];
   const loader = new SessionLoader({
     redis: redis.asRedis,
-    reader: { read: async () => outcome } as never,
+    reader: { read: async (_sid: string, use: (read: ReadOutcome) => unknown) => use(outcome) } as never,
     dataUser: new DataUser(userId),
     lifetimes: new LifetimePlan({ ttlMs: 1_000, touchIntervalMs: 10 }, absoluteTtlMs),
     retired,
