@@ -2,6 +2,9 @@ import { expect, test } from "vitest";
 import { looksOf, useChromium } from "./support/chromium.js";
 import { FORM, formApp } from "./support/form-app.js";
 
+/** For a click whose page does not come: Playwright is not to wait for it. */
+const HELD = { noWaitAfter: true };
+
 const device = useChromium();
 
 test("R-T3: a form without a token gets one when it is sent, under a strict Content-Security-Policy", async () => {
@@ -52,7 +55,7 @@ test("R-T3: while it is sent the buttons are greyed out, and the one that was cl
   const { page } = await device();
   await page.goto(`${app.base}/page`);
   const looks = await looksOf(page);
-  await page.click("text=Send");
+  await page.click("text=Send", HELD);
   await gate.arrived;
   await expect.poll(() => looks.at(-1)).toBe("busy grey grey usable");
   gate.open();
@@ -67,7 +70,7 @@ test("a navigation that comes to nothing makes the button usable again, with the
   await page.goto(`${app.base}/page`);
   const looks = await looksOf(page);
   const gate = app.hold();
-  await page.click("button");
+  await page.click("button", HELD);
   await gate.arrived;
   await expect.poll(() => looks.at(-1)).toBe("busy grey");
   // As the browser's own button does.
@@ -88,7 +91,7 @@ test("an answer that is no page leaves the button greyed out for a quarter of a 
   await page.clock.install();
   await page.goto(`${app.base}/page`);
   const looks = await looksOf(page);
-  await page.click("button");
+  await page.click("button", HELD);
   await expect.poll(() => app.answers).toEqual(["POST 204"]);
   await expect.poll(() => looks.at(-1)).toBe("busy grey");
   await page.clock.fastForward(15_000);

@@ -46,6 +46,7 @@ const TYPES = [
   "ReappliedEvent",
   "RedisClient",
   "RedisClientOptions",
+  "RedisClientStream",
   "RedisPipeline",
   "RequestHandler",
   "RequireLoginOptions",
