@@ -14,6 +14,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    // How long to wait for what comes by itself: no test says how soon it must come by failing.
+    expect: { poll: { timeout: 5_000 } },
     coverage: { provider: "v8", include: ["src/**"], exclude: ["src/browser/**"], reporter: ["text-summary", "html"] },
   },
 });

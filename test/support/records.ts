@@ -38,7 +38,7 @@ export async function liveSidsOf(client: Redis, user: string): Promise<string[]>
 }
 
 /** Waits until a condition holds that a background command is about to bring about. */
-export async function eventually(condition: () => Promise<boolean>, withinMs = 2_000): Promise<boolean> {
+export async function eventually(condition: () => Promise<boolean>, withinMs = 5_000): Promise<boolean> {
   const endsAtMs = performance.now() + withinMs;
   while (performance.now() < endsAtMs) {
     if (await condition()) return true;
