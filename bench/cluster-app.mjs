@@ -5,11 +5,10 @@
  */
 import { once } from "node:events";
 import { RedisStore } from "connect-redis";
-import express from "express";
-import session from "express-session";
 import { Cluster } from "ioredis";
 import { GenerationStore } from "logout-everywhere";
 import { createCluster } from "redis";
+import { addPage, appWith, serve } from "./served.mjs";
 
 const [side = "", redisPorts = ""] = process.argv.slice(2);
 const ports = redisPorts.split(",").map(Number);
@@ -17,7 +16,7 @@ const ports = redisPorts.split(",").map(Number);
 async function base() {
   const client = createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) });
   await client.connect();
-  return /** @type {session.Store} */ (/** @type {unknown} */ (new RedisStore({ client })));
+  return /** @type {import("express-session").Store} */ (/** @type {unknown} */ (new RedisStore({ client })));
 }
 
 /** @param {object} [options] */
@@ -30,23 +29,6 @@ async function ours(options = {}) {
 const sides = { base, ours: () => ours(), "ours-every-touch": () => ours({ touchIntervalMs: 0 }) };
 const store = await sides[side]();
 
-const app = express();
-app.disable("x-powered-by");
-app.disable("etag");
-app.use(
-  session({ store, secret: "benchmark", resave: false, saveUninitialized: false, cookie: { maxAge: 3_600_000 } }),
-);
-app.get("/", (req, res) => {
-  const { cart } = /** @type {any} */ (req.session);
-  if (cart === undefined) res.status(500).end("not signed in");
-  else res.json({ cart });
-});
-const server = app.listen(0, "127.0.0.1");
-await once(server, "listening");
-const address = server.address();
-process.send?.({ port: typeof address === "object" ? address?.port : undefined });
-process.on("message", () => {
-  const { user, system } = process.cpuUsage();
-  process.send?.({ cpuUs: user + system });
-});
-process.on("disconnect", () => process.exit());
+const app = appWith(store);
+addPage(app);
+await serve(app);

@@ -3,11 +3,11 @@
  * The application of the parts `guards` and `login`, in a process of its own: `node bench/guards-app.mjs <side> <redis port>`.
  * Tells its port, mints submit tokens and tells its CPU time over IPC.
  */
-import { once } from "node:events";
 import express from "express";
 import session from "express-session";
 import { Redis } from "ioredis";
 import { idempotency, submitTokens } from "logout-everywhere";
+import { serve } from "./served.mjs";
 import { connectRedisSide, ourSide } from "./sides.mjs";
 
 const [side = "ours", redisPort = ""] = process.argv.slice(2);
@@ -53,12 +53,4 @@ app.post("/login", async (req, res) => {
   res.json({ ok: true });
 });
 
-const server = app.listen(0, "127.0.0.1");
-await once(server, "listening");
-const address = server.address();
-process.send?.({ port: typeof address === "object" ? address?.port : undefined });
-process.on("message", () => {
-  const { user, system } = process.cpuUsage();
-  process.send?.({ cpuUs: user + system });
-});
-process.on("disconnect", () => process.exit());
+await serve(app);

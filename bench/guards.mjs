@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { sign } from "cookie-signature";
 import { Redis } from "ioredis";
+import { appCpu, startApp } from "./app-process.mjs";
 import { interleave, median, QUICK, ratio, redisCpuUs, table, whole } from "./measure.mjs";
 import { fill } from "./sides.mjs";
 
@@ -13,14 +14,14 @@ const ROUNDS = QUICK ? 1 : 7;
 const REQUESTS = QUICK ? 200 : 4_000;
 const CONNECTIONS = [1, 16];
 
-/** @typedef {{ child: import("node:child_process").ChildProcess, port: number }} App */
+/** @typedef {import("./app-process.mjs").App} App */
 /** @typedef {{ perSecond: number, p50: number, p99: number, appCpuUs: number, redisCpuUs: number, bodies: string[] }} Load */
 
 /** @param {number} redisPort */
 export async function benchGuards(redisPort) {
   await fill(redisPort, SESSIONS);
   const info = new Redis(redisPort, "127.0.0.1");
-  const app = await startApp("ours", redisPort);
+  const app = await startApp("guards-app.mjs", ["ours", String(redisPort)]);
   let keys = 0;
   const kinds = {
     "no Redis at all": { requests: async () => list((n) => request("GET", "/nothing", n)) },
@@ -74,8 +75,8 @@ export async function benchGuards(redisPort) {
 /** @param {number} redisPort */
 export async function benchLogin(redisPort) {
   const info = new Redis(redisPort, "127.0.0.1");
-  const base = await startApp("base", redisPort);
-  const ours = await startApp("ours", redisPort);
+  const base = await startApp("guards-app.mjs", ["base", String(redisPort)]);
+  const ours = await startApp("guards-app.mjs", ["ours", String(redisPort)]);
   const rows = [];
   for (const connections of CONNECTIONS) {
     const logins = await list((n) => request("POST", "/login", undefined, [`X-User: user-${n % SESSIONS}`]));
@@ -145,20 +146,4 @@ async function load(app, connections, requests, info, status = 200) {
   });
   const appCpuUs = ((await appCpu(app)) - cpuBefore) / requests.length;
   return { ...result, perSecond: requests.length / result.seconds, appCpuUs, redisCpuUs: redisUs };
-}
-
-/** @param {string} side @param {number} redisPort @returns {Promise<App>} */
-async function startApp(side, redisPort) {
-  const child = fork(fileURLToPath(new URL("guards-app.mjs", import.meta.url)), [side, String(redisPort)], {
-    env: { ...process.env, NODE_ENV: "production" },
-  });
-  const [{ port }] = await once(child, "message");
-  return { child, port };
-}
-
-/** @param {App} app */
-async function appCpu({ child }) {
-  child.send("cpu");
-  const [{ cpuUs }] = await once(child, "message");
-  return cpuUs;
 }

@@ -96,3 +96,33 @@ export function ratio(value) {
 export function whole(value) {
   return Math.round(value).toLocaleString("en").replaceAll(",", " ");
 }
+
+/** @typedef {{ requests: number, seconds: number, p50: number, p99: number, appCpuUs: number, redisCpuUs: number }} Load */
+
+/** Headings of what `comparison` gives. */
+export const COMPARED = [
+  "connect-redis req/s",
+  "ours req/s",
+  "ratio",
+  "p50 ms, theirs / ours",
+  "p99 ms, theirs / ours",
+  "app CPU, ours / theirs",
+  "Redis CPU, ours / theirs",
+];
+
+/** Whole requests of both sides, side by side. @param {{ base: Load[], ours: Load[] }} rounds */
+export function comparison({ base, ours }) {
+  const of = (/** @type {Load[]} */ side, /** @type {(round: Load) => number} */ what) => median(side.map(what));
+  const perSecond = (/** @type {Load} */ { requests, seconds }) => requests / seconds;
+  const both = (/** @type {(round: Load) => number} */ what) =>
+    `${of(base, what).toFixed(2)} / ${of(ours, what).toFixed(2)}`;
+  return [
+    whole(of(base, perSecond)),
+    whole(of(ours, perSecond)),
+    ratio(median(ours.map((round, n) => perSecond(round) / perSecond(base[n])))),
+    both(({ p50 }) => p50),
+    both(({ p99 }) => p99),
+    ratio(of(ours, ({ appCpuUs }) => appCpuUs) / of(base, ({ appCpuUs }) => appCpuUs)),
+    ratio(of(ours, (round) => round.redisCpuUs) / of(base, (round) => round.redisCpuUs)),
+  ];
+}

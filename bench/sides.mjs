@@ -43,6 +43,29 @@ export function sampleCookie(maxAgeMs = 3_600_000) {
 }
 
 /**
+ * What stands in Redis for one signed-in session `s0`, `s1`, … on either side, as arguments of SET.
+ *
+ * @param {number} n
+ * @returns {{ theirs: [string, string, "EX", number], ours: [string, string, "PX", number], counter: [string, string] }}
+ */
+export function sampleRecords(n) {
+  const cookie = sampleCookie();
+  const generation = "1796077988663367";
+  const theirs = {
+    cookie: { ...cookie, expires: cookie.expires.toISOString() },
+    ...sampleData(n),
+    userId: `user-${n}`,
+  };
+  const ours = { cookie: { originalMaxAge: cookie.originalMaxAge }, ...sampleData(n) };
+  const head = `user-${n},${generation},at=1796077987953;n=${String(n).padStart(12, "A")},`;
+  return {
+    theirs: [`sess:s${n}`, JSON.stringify(theirs), "EX", 3_600],
+    ours: [`session:s${n}`, head + JSON.stringify(ours), "PX", 3_660_000],
+    counter: [`user_login_age:user-${n}`, generation],
+  };
+}
+
+/**
  * Fills both sides with the same number of signed-in sessions `s0`, `s1`, …, one user each.
  *
  * @param {number} port
@@ -51,21 +74,13 @@ export function sampleCookie(maxAgeMs = 3_600_000) {
  */
 export async function fill(port, sessions, { theirs: isBoth = true } = {}) {
   const client = new Redis(port, "127.0.0.1");
-  const generation = "1796077988663367";
   for (let start = 0; start < sessions; start += 1_000) {
     const pipeline = client.pipeline();
     for (let n = start; n < Math.min(start + 1_000, sessions); n += 1) {
-      const cookie = sampleCookie();
-      const theirs = {
-        cookie: { ...cookie, expires: cookie.expires.toISOString() },
-        ...sampleData(n),
-        userId: `user-${n}`,
-      };
-      const ours = { cookie: { originalMaxAge: cookie.originalMaxAge }, ...sampleData(n) };
-      const head = `user-${n},${generation},at=1796077987953;n=${String(n).padStart(12, "A")},`;
-      if (isBoth) pipeline.set(`sess:s${n}`, JSON.stringify(theirs), "EX", 3_600);
-      pipeline.set(`session:s${n}`, head + JSON.stringify(ours), "PX", 3_660_000);
-      pipeline.set(`user_login_age:user-${n}`, generation);
+      const { theirs, ours, counter } = sampleRecords(n);
+      if (isBoth) pipeline.set(...theirs);
+      pipeline.set(...ours);
+      pipeline.set(...counter);
     }
     await pipeline.exec();
   }

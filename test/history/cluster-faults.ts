@@ -57,8 +57,14 @@ export class ClusterFaults {
         await (await this.#somePrimary()).root.script("FLUSH");
         return;
       case "pause":
-        await (await this.#somePrimary()).root.call("CLIENT", "PAUSE", String(random.between(10, 300)), "ALL");
+        return await this.#pause(random.between(10, 300));
     }
+  }
+
+  /** Waits for its end: a hand-over pauses writes too, and is given up when it finds the primary paused. */
+  async #pause(forMs: number): Promise<void> {
+    await (await this.#somePrimary()).root.call("CLIENT", "PAUSE", String(forMs), "ALL");
+    await sleep(forMs);
   }
 
   async #moveSlot(): Promise<void> {

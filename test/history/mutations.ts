@@ -81,8 +81,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "errors-are-absence": {
     breaks: "a read that cannot ask Redis answers that there is no session",
     file: "src/session/session-loader.ts",
-    search: "await this.#parts.reader.read(sid);",
-    replace: 'await this.#parts.reader.read(sid).catch(() => ({ kind: "absent" }));',
+    search: "return this.#parts.reader.read(sid, (outcome) => this.#conclude(sid, outcome, readAt));",
+    replace:
+      "return this.#parts.reader.read(sid, (outcome) => this.#conclude(sid, outcome, readAt)).catch(() => NOT_FOUND);",
     noticedAs: "lost-session",
   },
   "login-without-confirm": {

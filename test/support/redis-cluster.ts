@@ -112,11 +112,14 @@ function clusterOf(nodes: readonly ClusterNode[]): TestCluster {
 async function handOver(nodes: readonly ClusterNode[], primary: ClusterNode): Promise<void> {
   const [replica] = await replicasOf(nodes, primary);
   if (replica === undefined) throw new Error("this primary has no replica");
-  await replica.root.call("CLUSTER", "FAILOVER");
-  await until(
-    "they have changed places",
-    async () => (await roleOf(replica)) === "master" && (await roleOf(primary)) === "slave",
-  );
+  const haveChanged = async (): Promise<boolean> =>
+    (await roleOf(replica)) === "master" && (await roleOf(primary)) === "slave";
+  // Redis gives a hand-over up after five seconds without a word: the others may not vote twice in a short time.
+  for (let tries = 0; tries < 4; tries += 1) {
+    await replica.root.call("CLUSTER", "FAILOVER");
+    if (await eventually(haveChanged, 6_000)) break;
+  }
+  await until("they have changed places", haveChanged);
   await allSettled(nodes);
 }
 
