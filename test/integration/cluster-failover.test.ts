@@ -114,6 +114,29 @@ test("C25: resharding under traffic: MOVED and ASK reach nobody", async () => {
   expect(app.errors).toEqual([]);
 }, 40_000);
 
+test("C25: a key that a script replaces is not lost while its slot is about to move", async () => {
+  const app = await clusterApp(cluster);
+  const [device, other] = [await app.signedIn("moving"), await app.signedIn("moving")];
+  const key = "user_login_age:moving";
+  const counter = await cluster.beginMove(key);
+  const { generation } = await app.store.logoutEverywhere("moving");
+  expect(await counter.from.root.get(key)).toBe(generation);
+  await counter.finish();
+  await cluster.settled();
+  expect([await app.store.generation("moving"), await userOf(device), await userOf(other)]).toEqual([
+    generation,
+    null,
+    null,
+  ]);
+  const again = await app.signedIn("moving");
+  const sid = decodeURIComponent(again.cookies.get("connect.sid") ?? "").slice(2, 34);
+  const record = await cluster.beginMove(`session:${sid}`);
+  expect((await again.post("/rotate")).status).toBe(200);
+  await record.finish();
+  await cluster.settled();
+  expect(await userOf(again)).toBe("moving");
+}, 40_000);
+
 test("G8: replicas are counted at the primary that has the number, also after its slot has moved", async () => {
   const app = await clusterApp(cluster);
   for (let n = 0; n < 20; n += 1) {

@@ -1,4 +1,5 @@
 import { NOW_US } from "../../redis/lua-clock.js";
+import { PUT } from "../../redis/lua-put.js";
 import { defineScript, type Script } from "../../redis/script.js";
 import { isGeneration } from "../record.js";
 import { USABLE } from "./lua-parts.js";
@@ -11,14 +12,14 @@ const LUA = `
 -- reply {1, generation}
 ${NOW_US}
 ${USABLE}
+${PUT}
 local current = redis.pcall('GET', KEYS[1])
 if usable(current) then
   if redis.call('PTTL', KEYS[1]) >= 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
   return {1, current}
 end
 local seed = string.format('%.0f', now_us())
-redis.call('DEL', KEYS[1])
-redis.call('SET', KEYS[1], seed, 'PX', ARGV[1])
+put(seed, 'PX', ARGV[1])
 return {1, seed}
 `;
 

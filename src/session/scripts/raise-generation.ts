@@ -1,4 +1,5 @@
 import { NOW_US } from "../../redis/lua-clock.js";
+import { PUT } from "../../redis/lua-put.js";
 import { defineScript, type Script } from "../../redis/script.js";
 import { isGeneration } from "../record.js";
 import { USABLE } from "./lua-parts.js";
@@ -12,7 +13,7 @@ const LUA = `
 -- raise-generation: logs a user out everywhere. The new number is the first, from old + 1 and from Redis' clock in
 -- microseconds on, whose last 20 bits are the caller's random ones. So no number is used twice, also after the counter was
 -- lost, a write was lost in a failover or the clock stepped back; and a caller that demanded the old number can recognise
--- its own command when the driver sent it again. DEL comes first: then SET is allowed also at maxmemory.
+-- its own command when the driver sent it again. Works at maxmemory too.
 -- KEYS[1] generation counter
 -- ARGV[1] 20 random bits, decimal
 -- ARGV[2] time to live of a counter that only a logout created, ms
@@ -20,6 +21,7 @@ const LUA = `
 -- reply {1, generation} raised · {0} it has another generation
 ${NOW_US}
 ${USABLE}
+${PUT}
 local RANGE, EXACT = ${RANDOM_RANGE}, 9007199254740992
 local random = tonumber(ARGV[1])
 local current = redis.pcall('GET', KEYS[1])
@@ -31,14 +33,12 @@ if ARGV[3] ~= '' and not (known and current == ARGV[3]) then
 end
 local persistent = redis.call('PTTL', KEYS[1]) == -1
 local now = now_us()
-redis.call('DEL', KEYS[1])
 local raised
 if known and tonumber(current) >= EXACT - 2 * RANGE then
   -- Beyond what a double holds exactly, let INCRBY do the sum.
-  redis.call('SET', KEYS[1], current)
+  put(current)
   redis.call('INCRBY', KEYS[1], string.format('%.0f', 1 + random))
   raised = redis.call('GET', KEYS[1])
-  redis.call('DEL', KEYS[1])
   if not usable(raised) then raised = string.format('%.0f', now) end
 else
   local least = now
@@ -46,9 +46,9 @@ else
   raised = string.format('%.0f', least + (random - least) % RANGE)
 end
 if persistent then
-  redis.call('SET', KEYS[1], raised)
+  put(raised)
 else
-  redis.call('SET', KEYS[1], raised, 'PX', ARGV[2])
+  put(raised, 'PX', ARGV[2])
 end
 return {1, raised}
 `;

@@ -1,3 +1,4 @@
+import { PUT } from "../../redis/lua-put.js";
 import { defineScript, type Script } from "../../redis/script.js";
 import { USABLE } from "./lua-parts.js";
 
@@ -9,6 +10,7 @@ const LUA = `
 -- ARGV[1] generation it must have reached   ARGV[2] '1': write it anew even if it has, for WAIT to count that write
 -- reply {1} raised · {2} written anew · {0} nothing to do, or nothing to raise
 ${USABLE}
+${PUT}
 local current = redis.pcall('GET', KEYS[1])
 if not usable(current) then return {0} end
 local wanted = ARGV[1]
@@ -16,11 +18,10 @@ local reached = #current > #wanted or (#current == #wanted and current >= wanted
 if reached and ARGV[2] ~= '1' then return {0} end
 if reached then wanted = current end
 local ttl = redis.call('PTTL', KEYS[1])
-redis.call('DEL', KEYS[1])
 if ttl < 0 then
-  redis.call('SET', KEYS[1], wanted)
+  put(wanted)
 else
-  redis.call('SET', KEYS[1], wanted, 'PX', math.max(1, ttl))
+  put(wanted, 'PX', math.max(1, ttl))
 end
 return {reached and 2 or 1}
 `;

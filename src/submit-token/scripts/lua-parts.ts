@@ -1,3 +1,5 @@
+import { PUT } from "../../redis/lua-put.js";
+
 /**
  * A live token holds what it is bound to (base64url, no comma). A spent one holds its tombstone: `spent,<nonce>`, and once
  * the request has said that it took effect `spent,<nonce>,committed,<location>`.
@@ -6,13 +8,12 @@ export const SPENT = "spent,";
 export const COMMITTED = ",committed,";
 
 /**
- * replace(value): puts another value in the token's place for the rest of its life. DEL comes first: then SET is allowed also
- * when the server is at maxmemory. A token without an end, put there by hand, gets ten minutes.
+ * replace(value): puts another value in the token's place for the rest of its life, also at maxmemory. A token without an end, put there by hand, gets ten minutes.
  */
-export const REPLACE = `
+export const REPLACE: string = `
+${PUT}
 local function replace(value)
   local left = redis.call('PTTL', KEYS[1])
   if left < 1 then left = 600000 end
-  redis.call('DEL', KEYS[1])
-  redis.call('SET', KEYS[1], value, 'PX', string.format('%.0f', left))
+  put(value, 'PX', string.format('%.0f', left))
 end`;

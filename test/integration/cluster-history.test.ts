@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { CLUSTER_FAULT_NAMES } from "./cluster-faults.js";
-import { describe as described } from "./report.js";
-import { runHistory } from "./runner.js";
+import { CLUSTER_FAULT_NAMES } from "../history/cluster-faults.js";
+import { describe as described } from "../history/report.js";
+import { runHistory } from "../history/runner.js";
 
 const SECONDS = process.env["THOROUGH"] === "1" ? 120 : 12;
 
