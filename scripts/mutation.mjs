@@ -20,7 +20,7 @@ const PARTS = {
     static: true,
   },
   reading: {
-    mutate: session("reader", "cluster-reader", "session-loader", "recent-sessions", "own-copy"),
+    mutate: session("reader", "cluster-reader", "read-outcome", "session-loader", "recent-sessions", "own-copy"),
     tests: ["unit/reader", "unit/cluster-reader", "unit/recent-sessions", "unit/session-loader"],
   },
   login: {

@@ -254,10 +254,7 @@ export class RedisConnection {
   /** Sends at once where it can: what is sent in one moment then shares a write. */
   #send<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.#closed || !this.#readiness.isReady || this.#primary.isDemoted) return this.#sendLater(deadline, send);
-    return deadline.limit(
-      started(() => send(this.#client)),
-      this.#failure,
-    );
+    return this.#sendNow(deadline, send);
   }
 
   async #sendLater<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
@@ -266,7 +263,11 @@ export class RedisConnection {
     }
     if (!this.#readiness.isReady) await this.#readiness.wait(deadline);
     if (this.#primary.isDemoted) await this.#primary.pass(deadline);
-    return await deadline.limit(
+    return await this.#sendNow(deadline, send);
+  }
+
+  #sendNow<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    return deadline.limit(
       started(() => send(this.#client)),
       this.#failure,
     );

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /**
  * A Lua script with what is needed to run it. The SHA-1 is computed here, so no `SCRIPT LOAD` round trip is ever needed.
- * Every script of this library touches exactly one key: none can meet CROSSSLOT on a cluster.
+ * On a cluster a script is given exactly one key, so none can meet CROSSSLOT.
  */
 export interface Script<Reply> {
   readonly name: string;

@@ -1,10 +1,9 @@
 import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
 import type { Generations } from "./generations.js";
-import { ABSENT, CORRUPT, judge, type ReadOutcome } from "./reader.js";
+import { foundIn, judge, type ReadOutcome } from "./read-outcome.js";
 import type { RecentSessions } from "./recent-sessions.js";
-import { parseRecord, type StoredRecord } from "./record.js";
-import { isTakenMark } from "./taken-mark.js";
+import type { StoredRecord } from "./record.js";
 
 /**
  * Reads sessions on a cluster, where a record and its user's counter are on different nodes. Both are asked at once, each in one command
@@ -35,7 +34,7 @@ export class ClusterSessionReader {
     if (guess === undefined) return await this.#readInOrder(sid, deadline);
     const keys = [this.#sessionPrefix + sid, this.#generations.keyOf(guess)];
     const [value = null, counter = null] = await this.#redis.mget(keys, deadline);
-    const found = this.#classify(sid, guess, value);
+    const found = foundIn(value, sid, guess, this.#recent);
     if (found.kind !== "live" || found.record.login === undefined) return found;
     if (found.record.login.userText !== guess) return await this.#judgeNow(found.record, deadline);
     const judged = judge(found.record, counter);
@@ -44,7 +43,7 @@ export class ClusterSessionReader {
 
   async #readInOrder(sid: string, deadline: Deadline): Promise<ReadOutcome> {
     const [value = null] = await this.#redis.mget([this.#sessionPrefix + sid], deadline);
-    const found = this.#classify(sid, this.#recent.userOf(sid), value);
+    const found = foundIn(value, sid, this.#recent.userOf(sid), this.#recent);
     if (found.kind !== "live" || found.record.login === undefined) return found;
     return await this.#judgeNow(found.record, deadline);
   }
@@ -52,13 +51,5 @@ export class ClusterSessionReader {
   async #judgeNow(record: StoredRecord, deadline: Deadline): Promise<ReadOutcome> {
     const [counter = null] = await this.#redis.mget([this.#generations.keyOf(record.login?.userText ?? "")], deadline);
     return judge(record, counter);
-  }
-
-  #classify(sid: string, guess: string | undefined, value: string | null): ReadOutcome {
-    if (value === null) return ABSENT;
-    const record = parseRecord(value);
-    if (record === undefined) return isTakenMark(value) ? ABSENT : CORRUPT;
-    if (record.login?.userText !== guess) this.#recent.rememberUser(sid, record.login?.userText);
-    return { kind: "live", record };
   }
 }

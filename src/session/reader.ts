@@ -2,20 +2,8 @@ import type { RedisConnection } from "../redis/connection.js";
 import type { Deadline } from "../redis/deadline.js";
 import { Gathering } from "../redis/gathering.js";
 import type { Generations } from "./generations.js";
+import { ABSENT, foundIn, judge, type ReadOutcome } from "./read-outcome.js";
 import type { RecentSessions } from "./recent-sessions.js";
-import { isGeneration, parseRecord, type StoredRecord } from "./record.js";
-import { isTakenMark } from "./taken-mark.js";
-
-/**
- * What a read found. Only `live` is a session; `stale` names another generation than the user's current one, `uncounted`
- * has no usable counter to compare with.
- */
-export type ReadOutcome =
-  | { readonly kind: "live"; readonly record: StoredRecord }
-  | { readonly kind: "stale"; readonly record: StoredRecord }
-  | { readonly kind: "uncounted" }
-  | { readonly kind: "corrupt" }
-  | { readonly kind: "absent" };
 
 interface PendingRead {
   readonly sid: string;
@@ -34,10 +22,6 @@ interface PendingRead {
  * on the next while this process works on the last.
  */
 const MAX_BATCH = 100;
-
-export const ABSENT: ReadOutcome = { kind: "absent" };
-export const CORRUPT: ReadOutcome = { kind: "corrupt" };
-const UNCOUNTED: ReadOutcome = { kind: "uncounted" };
 
 /**
  * Reads sessions and checks them against their users' generations. All reads of a moment (`Gathering`) share one MGET
@@ -76,8 +60,7 @@ export class SessionReader {
 
     const open: PendingRead[] = [];
     for (const read of batch) {
-      const value = values[read.row] ?? null;
-      const found = value === null ? ABSENT : this.#classify(read, value);
+      const found = foundIn(values[read.row] ?? null, read.sid, read.guess, this.#recent);
       read.outcome = found;
       if (found.kind !== "live" || found.record.login === undefined) continue;
       if (found.record.login.userText !== read.guess) open.push(read);
@@ -123,23 +106,9 @@ export class SessionReader {
       if (read.outcome.kind === "live") read.outcome = judge(read.outcome.record, counterOf.get(userOf(read)) ?? null);
     }
   }
-
-  #classify({ sid, guess }: PendingRead, value: string): ReadOutcome {
-    const record = parseRecord(value);
-    if (record === undefined) return isTakenMark(value) ? ABSENT : CORRUPT;
-    if (record.login?.userText !== guess) this.#recent.rememberUser(sid, record.login?.userText);
-    return { kind: "live", record };
-  }
 }
 
 /** The user a record names whose counter is not there yet. */
 function userOf({ outcome }: PendingRead): string {
   return outcome.kind === "live" ? (outcome.record.login?.userText ?? "") : "";
-}
-
-/** Whether a record's login is its user's current one. */
-export function judge(record: StoredRecord, counter: string | null): ReadOutcome {
-  // A record's generation was checked when it was parsed: what equals it needs no second look.
-  if (counter !== null && counter === record.login?.generation) return { kind: "live", record };
-  return isGeneration(counter) ? { kind: "stale", record } : UNCOUNTED;
 }

@@ -54,7 +54,7 @@ export class RecordSaver {
   }
 
   async #flush(saves: readonly RecordSave[]): Promise<void> {
-    await Promise.all(batches(saves, MAX_BATCH).map((batch) => this.#write(batch)));
+    await Promise.all(batches(saves).map((batch) => this.#write(batch)));
   }
 
   async #write(batch: readonly RecordSave[]): Promise<void> {
@@ -77,14 +77,13 @@ export class RecordSaver {
 }
 
 /** In order: what is saved twice in one moment ends as the second says. */
-function batches(saves: readonly RecordSave[], maxSaves: number): RecordSave[][] {
+function batches(saves: readonly RecordSave[]): RecordSave[][] {
   const all: RecordSave[][] = [];
   let batch: RecordSave[] = [];
   let characters = 0;
   for (const save of saves) {
     const [first] = batch;
     const fits =
-      batch.length < maxSaves &&
       characters + save.payload.length <= MAX_BATCH_CHARACTERS &&
       Math.abs((first?.deadline.endsAtMs ?? 0) - save.deadline.endsAtMs) <= DEADLINE_TOLERANCE_MS;
     if (first === undefined || !fits) {

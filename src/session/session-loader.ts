@@ -4,7 +4,7 @@ import type { DataUser } from "./data-user.js";
 import { UNTOUCHED } from "./in-order.js";
 import type { LifetimePlan } from "./lifetime-plan.js";
 import { emptySessionData, parsePayload } from "./payload.js";
-import type { ReadOutcome } from "./reader.js";
+import type { ReadOutcome } from "./read-outcome.js";
 import type { StoredRecord } from "./record.js";
 import type { SignedOutReason } from "./request-state.js";
 import type { RetiredSessions } from "./retired-sessions.js";

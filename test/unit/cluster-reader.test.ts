@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ClusterSessionReader } from "../../src/session/cluster-reader.js";
 import { Generations } from "../../src/session/generations.js";
-import type { ReadOutcome } from "../../src/session/reader.js";
+import type { ReadOutcome } from "../../src/session/read-outcome.js";
 import { RecentSessions } from "../../src/session/recent-sessions.js";
 import { PlayedConnection } from "../support/played-connection.js";
 

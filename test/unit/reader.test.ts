@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Generations } from "../../src/session/generations.js";
-import { type ReadOutcome, SessionReader } from "../../src/session/reader.js";
+import type { ReadOutcome } from "../../src/session/read-outcome.js";
+import { SessionReader } from "../../src/session/reader.js";
 import { RecentSessions } from "../../src/session/recent-sessions.js";
 import { PlayedConnection } from "../support/played-connection.js";
 

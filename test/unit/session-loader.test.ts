@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { DataUser } from "../../src/session/data-user.js";
 import { LifetimePlan } from "../../src/session/lifetime-plan.js";
-import type { ReadOutcome } from "../../src/session/reader.js";
+import type { ReadOutcome } from "../../src/session/read-outcome.js";
 import { parseRecord } from "../../src/session/record.js";
 import { RetiredSessions } from "../../src/session/retired-sessions.js";
 import { bindingOf } from "../../src/session/session-binding.js";
