@@ -5,8 +5,8 @@ import { sleep } from "../support/app.js";
 import type { Page } from "../support/browser.js";
 import { connect, freshDatabase } from "../support/clients.js";
 import { idempotencyApp, pay } from "../support/idempotency-app.js";
-import { startIdempotencyProcess } from "../support/idempotency-process.js";
 import { RANDOM, rounds } from "../support/jitter.js";
+import { startWorker } from "../support/worker-process.js";
 
 const IN_PROGRESS = '{"error":"idempotency_in_progress"}';
 
@@ -62,7 +62,7 @@ test("C51, C53: processes: 20 parallel requests run once; kill -9 is refused for
   const database = await freshDatabase();
   const client = new Redis(database.port, "127.0.0.1", { db: database.db });
   onTestFinished(() => client.disconnect());
-  const starting = [1, 2].map(() => startIdempotencyProcess(database, leaseMs));
+  const starting = [1, 2].map(() => startWorker("idempotency-worker.ts", database, { LEASE_MS: String(leaseMs) }));
   const [victim, survivor] = await Promise.all(starting);
   if (victim === undefined || survivor === undefined) throw new Error("two processes were asked for");
   const runs = async (): Promise<number> => Number(await client.get("handler:runs"));

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { Browser } from "../support/browser.js";
 import { connect, freshDatabase } from "../support/clients.js";
-import { DUPLICATE, submit, tokenFor } from "../support/token-app.js";
-import { startTokenProcess } from "../support/token-process.js";
+import { DUPLICATE, submit, TOKEN_SECRET, tokenFor } from "../support/token-app.js";
+import { startWorker } from "../support/worker-process.js";
 
 const IS_THOROUGH = process.env["THOROUGH"] === "1";
 const ROUNDS = IS_THOROUGH ? 100 : 20;
@@ -14,8 +14,8 @@ test(
     const database = await freshDatabase();
     const client = connect(database.port, { db: database.db }, "ioredis5");
     onTestFinished(() => client.disconnect());
-    const bases = await Promise.all([startTokenProcess(database), startTokenProcess(database)]);
-    const devices = bases.map((base) => new Browser(base));
+    const start = () => startWorker("token-worker.ts", database, { SUBMIT_TOKEN_SECRET: TOKEN_SECRET });
+    const devices = (await Promise.all([start(), start()])).map(({ base }) => new Browser(base));
     const [first, second] = devices;
     if (first === undefined || second === undefined) throw new Error("two processes were asked for");
     await tokenFor(first);
