@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { userOf } from "../support/app.js";
 import { clusterApp } from "../support/cluster-app.js";
-import { summary, Traffic } from "../support/failover-traffic.js";
+import { summary, Traffic, trafficDuring } from "../support/failover-traffic.js";
 import { eventually } from "../support/records.js";
 import { startCluster, type TestCluster } from "../support/redis-cluster.js";
 
@@ -34,14 +34,11 @@ describe.each(KINDS)("C30: %s under traffic", (kind, failOver) => {
     "%s: requests fail closed, and a confirmed logout holds",
     async (how, logout) => {
       for (let n = 0; n < FAILOVERS; n += 1) {
-        const app = await clusterApp(cluster, { store: { touchIntervalMs: 0 } });
-        const traffic = new Traffic(app, logout);
-        await traffic.flows();
-        traffic.failsNow();
-        await failOver();
-        await traffic.flows();
-        const report = await traffic.stop();
-        await app.store.close();
+        const report = await trafficDuring(
+          failOver,
+          await clusterApp(cluster, { store: { touchIntervalMs: 0 } }),
+          logout,
+        );
         console.log(summary(`${kind}, ${how}`, report));
         expect(report.unexpected).toEqual([]);
         if ("replicas" in logout) expect(report.violations).toBe(0);

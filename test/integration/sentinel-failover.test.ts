@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { GenerationStore, type RedisClient } from "../../src/index.js";
 import { sidOf, type TestApp, testApp, userOf } from "../support/app.js";
 import { CLIENT_KIND } from "../support/clients.js";
-import { summary, Traffic } from "../support/failover-traffic.js";
+import { summary, trafficDuring } from "../support/failover-traffic.js";
 import { eventually } from "../support/records.js";
 import { GROUP, startSentinels, type TestSentinels } from "../support/redis-sentinel.js";
 
@@ -53,14 +53,7 @@ describe.each(KINDS)("C30: %s under traffic, the old primary comes back as a rep
     "%s: requests fail closed, and a confirmed logout holds",
     async (how, logout) => {
       for (let n = 0; n < FAILOVERS; n += 1) {
-        const app = await sentinelApp();
-        const traffic = new Traffic(app, logout);
-        await traffic.flows();
-        traffic.failsNow();
-        await failOver();
-        await traffic.flows();
-        const report = await traffic.stop();
-        await app.store.close();
+        const report = await trafficDuring(failOver, await sentinelApp(), logout);
         console.log(summary(`${kind}, ${how}`, report));
         expect(report.unexpected).toEqual([]);
         if ("replicas" in logout) expect(report.violations).toBe(0);

@@ -152,6 +152,22 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5));
 }
 
+/** What requests met before, during and after a failover. Closes the application's store. */
+export async function trafficDuring(
+  failOver: () => Promise<unknown>,
+  app: Pick<TestApp, "browser" | "store">,
+  logout: LogoutOptions,
+): Promise<TrafficReport> {
+  const traffic = new Traffic(app, logout);
+  await traffic.flows();
+  traffic.failsNow();
+  await failOver();
+  await traffic.flows();
+  const report = await traffic.stop();
+  await app.store.close();
+  return report;
+}
+
 /** One line that says what happened. */
 export function summary(kind: string, report: TrafficReport): string {
   const { requests, failed, logouts, violations, longestWindowMs, exposedMs, recoveryMs, lost } = report;
